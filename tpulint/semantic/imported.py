@@ -53,9 +53,8 @@ class Imported:
         self._called: dict[ast.Call, tuple[Definition, ...]] = {}
         self.option_files: dict[ast.expr, str | None] = {}
         """The files that parse the options which expressions hold, of those that were looked for."""
-        self.devices_returned: dict[tuple[ast.expr, tuple[int, ...]], bool] = {}
-        """Calls of other files' functions that give a device, with the part of what they return, of those asked, and
-        variables of other files that hold one."""
+        self.devices_returned: dict[tuple[ast.Call, tuple[int, ...]], bool] = {}
+        """Calls of other files' functions that give a device, with the part of what they return, of those asked."""
 
     @cached_property
     def knows_others(self) -> bool:

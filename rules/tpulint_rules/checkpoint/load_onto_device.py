@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
-from tpulint.semantic import Binding, Kind, SemanticIndex
+from tpulint.semantic import Binding, Kind
 from tpulint.semantic.device_sites import device_argument
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
@@ -103,9 +103,6 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return None
             if _is_host_for_xla(ctx, binding):
                 return None
-    elsewhere = ctx.index.imported.variable(place) if isinstance(place, ast.Name | ast.Attribute) else None
-    if elsewhere is not None:
-        return _is_device_of(*elsewhere)
     certain = ctx.index.moves.is_device(place)
     if certain is False:
         if _is_numbered(ctx, place):
@@ -115,13 +112,6 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
-
-
-def _is_device_of(file: SemanticIndex, name: str) -> bool | None:
-    """Whether a variable of another file, ``config.DEVICE``, is the device; None where it is the host, or not known."""
-    values = [binding.value for binding in file.names.bindings_in(file.names.module, name)]
-    known = [None if value is None else file.moves.is_device(value) for value in values]
-    return True if any(known) else None
 
 
 def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:
