@@ -534,3 +534,95 @@ def test_a_program_joins_by_a_helper_before_it_takes_the_device(tmp_path: Path, 
     texts = fixed(tmp_path, {"train.py": BEGINS, "joins.py": JOINS.replace("args.ddp_backend", asked)})
     assert ("torch_xla.device()" in texts["train.py"]) is taken
     assert ('backend="xla"' in texts["joins.py"]) is not taken
+
+
+SETTINGS = """\
+import torch
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+MODE = "cuda"
+
+
+class Config:
+    device = torch.device(DEVICE)
+
+
+cfg = Config()
+"""
+ASKING_SETTINGS = """\
+import torch
+
+IMPORT
+
+model = torch.nn.Linear(4, 1)
+model.load_state_dict(torch.load("model.pth", map_location=NAMED))
+if NAMED == "cuda":
+    print("fast")
+if "cuda" in str(KEPT):
+    print("large")
+if KEPT.type == "cuda":
+    print("two")
+if WORD == "cuda":
+    print("no device")
+numbers = torch.Generator(device=NAMED)
+torch.save(model.to(KEPT).state_dict(), "model.pth")
+"""
+ASKED_OF_SETTINGS = {
+    'model.load_state_dict(torch.load("model.pth", map_location="cpu"))',
+    'if NAMED == "xla":',
+    'if "xla" in str(KEPT):',
+    'if KEPT.type == "xla":',
+    "numbers = torch.Generator()",
+    'xm.save(model.to(KEPT).state_dict(), "model.pth")',
+}
+
+
+def asks(imports: str, named: str, kept: str, word: str) -> dict[str, str]:
+    """What stands for the name of the device, the object and a word that is no device."""
+    return {"IMPORT": imports, "NAMED": named, "KEPT": kept, "WORD": word}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        asks("import settings", "settings.DEVICE", "settings.cfg.device", "settings.MODE"),
+        asks("import settings as s", "s.DEVICE", "s.Config.device", "s.MODE"),
+        asks("from settings import DEVICE, MODE, cfg", "DEVICE", "cfg.device", "MODE"),
+        asks("from settings import *", "DEVICE", "Config.device", "MODE"),
+        asks("from package import DEVICE, MODE, Config\n\nmine = Config()", "DEVICE", "mine.device", "MODE"),
+    ],
+)
+@pytest.mark.parametrize("is_ported", [False, True])
+def test_a_device_that_a_variable_of_another_file_holds(tmp_path: Path, said: dict[str, str], is_ported: bool) -> None:
+    def filled(text: str) -> str:
+        for word, meant in said.items():
+            text = text.replace(word, meant)
+        return text
+
+    settings = SETTINGS.replace('"cuda" if torch.cuda.is_available() else "cpu"', '"xla"') if is_ported else SETTINGS
+    files = {
+        "settings.py": settings.replace('MODE = "cuda"', 'MODE = "fast"') if is_ported else settings,
+        "package.py": "from settings import DEVICE, MODE, Config\n",
+        "main.py": filled(ASKING_SETTINGS),
+    }
+    own = set() if is_ported else {'DEVICE = "xla"'}
+    assert changes(files, fixed(tmp_path, files)) == {filled(row) for row in ASKED_OF_SETTINGS} | own
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        'DEVICE = "cpu"\nMODE = "cuda"\n',
+        'import sys\n\nDEVICE = sys.argv[1]\nMODE = "cuda"\n',
+        'import torch\nimport torch_xla\n\nMODE = "cuda"\n'
+        'DEVICE = "cuda" if torch.cuda.is_available() else torch_xla.device()\n',
+        'import torch\n\nMODE = "cuda"\n\n\ndef DEVICE():\n    return "cuda"\n',
+    ],
+)
+def test_a_variable_of_another_file_that_is_no_device_of_cuda(tmp_path: Path, settings: str) -> None:
+    text = ASKING_SETTINGS.replace("IMPORT", "import settings").replace("WORD", "settings.MODE")
+    files = {"settings.py": settings, "main.py": text.replace("NAMED", "settings.DEVICE").replace("KEPT", "kept")}
+    ported = fixed(tmp_path, files)
+    for row in files["main.py"].splitlines():
+        if "settings." in row:
+            assert row in ported["main.py"].splitlines()

@@ -11,7 +11,7 @@ from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
-from tpulint.semantic.returned_devices import gives_device, returned_values
+from tpulint.semantic.returned_devices import gives_device, holds_device, returned_values
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
 
@@ -155,10 +155,11 @@ class DeviceFlow:
             stored = self.variables.stores(node)
             if says_device(node.attr):
                 derived = any(self.derives(value, depth) for value in stored)
-                return derived or self._is_given_in(node) or self._is_parsed_elsewhere(node)
+                return derived or self._is_given_in(node) or self._is_of_other_file(node)
             return bool(stored) and all(self.derives(value, depth) for value in stored)
         if isinstance(node, ast.Name):
-            return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
+            derived = any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
+            return derived or holds_device(self._index, node)
         return False
 
     def _call_derives(self, node: ast.Call, depth: int) -> bool:
@@ -201,6 +202,10 @@ class DeviceFlow:
         """``args.device`` of what calls in other files give for a parameter."""
         bindings = self._names.bindings(node.value) if isinstance(node.value, ast.Name) and self._index.outside else ()
         return any(binding.kind == "parameter" and self._is_given(binding, f".{node.attr}") for binding in bindings)
+
+    def _is_of_other_file(self, node: ast.Attribute) -> bool:
+        """``config.DEVICE``, and ``args.device`` of options that another file parses."""
+        return holds_device(self._index, node) or self._is_parsed_elsewhere(node)
 
     def _is_parsed_elsewhere(self, node: ast.Attribute) -> bool:
         """``args.device`` of options that another file parses, where it names a device of CUDA, or of XLA by now."""
