@@ -536,7 +536,7 @@ def test_a_program_joins_by_a_helper_before_it_takes_the_device(tmp_path: Path, 
     assert ('backend="xla"' in texts["joins.py"]) is not taken
 
 
-SETTINGS = """\
+HOLDING = """\
 import torch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -549,7 +549,7 @@ class Config:
 
 cfg = Config()
 """
-ASKING_SETTINGS = """\
+ASKING_VARIABLES = """\
 import torch
 
 IMPORT
@@ -567,7 +567,7 @@ if WORD == "cuda":
 numbers = torch.Generator(device=NAMED)
 torch.save(model.to(KEPT).state_dict(), "model.pth")
 """
-ASKED_OF_SETTINGS = {
+ASKED_OF_VARIABLES = {
     'model.load_state_dict(torch.load("model.pth", map_location="cpu"))',
     'if NAMED == "xla":',
     'if "xla" in str(KEPT):',
@@ -599,14 +599,14 @@ def test_a_device_that_a_variable_of_another_file_holds(tmp_path: Path, said: di
             text = text.replace(word, meant)
         return text
 
-    settings = SETTINGS.replace('"cuda" if torch.cuda.is_available() else "cpu"', '"xla"') if is_ported else SETTINGS
+    settings = HOLDING.replace('"cuda" if torch.cuda.is_available() else "cpu"', '"xla"') if is_ported else HOLDING
     files = {
         "settings.py": settings.replace('MODE = "cuda"', 'MODE = "fast"') if is_ported else settings,
         "package.py": "from settings import DEVICE, MODE, Config\n",
-        "main.py": filled(ASKING_SETTINGS),
+        "main.py": filled(ASKING_VARIABLES),
     }
     own = set() if is_ported else {'DEVICE = "xla"'}
-    assert changes(files, fixed(tmp_path, files)) == {filled(row) for row in ASKED_OF_SETTINGS} | own
+    assert changes(files, fixed(tmp_path, files)) == {filled(row) for row in ASKED_OF_VARIABLES} | own
 
 
 @pytest.mark.parametrize(
@@ -620,9 +620,57 @@ def test_a_device_that_a_variable_of_another_file_holds(tmp_path: Path, said: di
     ],
 )
 def test_a_variable_of_another_file_that_is_no_device_of_cuda(tmp_path: Path, settings: str) -> None:
-    text = ASKING_SETTINGS.replace("IMPORT", "import settings").replace("WORD", "settings.MODE")
+    text = ASKING_VARIABLES.replace("IMPORT", "import settings").replace("WORD", "settings.MODE")
     files = {"settings.py": settings, "main.py": text.replace("NAMED", "settings.DEVICE").replace("KEPT", "kept")}
     ported = fixed(tmp_path, files)
     for row in files["main.py"].splitlines():
         if "settings." in row:
             assert row in ported["main.py"].splitlines()
+
+
+DEFAULTS = """\
+from easydict import EasyDict
+from dataclasses import dataclass
+
+cfg = EasyDict()
+cfg.TRAIN = EasyDict()
+cfg.TRAIN.WHERE = "cuda:0"
+cfg.TRAIN.KIND = "cuda"
+WHERE = "cuda"
+KIND = "cuda"
+
+
+@dataclass
+class Config:
+    place: str = "cuda"
+    kind: str = "cuda"
+
+
+class Plain:
+    here = "cuda"
+    kind = "cuda"
+"""
+PLACES = {"cfg.TRAIN.WHERE": 'cfg.TRAIN.WHERE = "xla"', "WHERE": 'WHERE = "xla"'} | {
+    "Plain.here": 'here = "xla"',
+    "Config().place": 'place: str = "xla"',
+}
+
+
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("used", ["torch.nn.Linear(4, 3).to({}).cpu()", "torch.ones(4, device={})", "torch.device({})"])
+def test_a_device_of_settings_is_known_by_what_others_use_it_for(tmp_path: Path, where: str, used: str) -> None:
+    files = {
+        "defaults.py": DEFAULTS,
+        "main.py": "import torch\nfrom defaults import WHERE, KIND, cfg, Config, Plain\n\n"
+        f"made = {used.format(where)}\ntorch.nn.Linear(4, 1)(torch.ones(3, 4)).sum().backward()\n"
+        "print(KIND, cfg.TRAIN.KIND, Config().kind, Plain.kind)\n",
+    }
+    assert changes(files, fixed(tmp_path, files)) == {PLACES[where]}
+
+
+@pytest.mark.parametrize("used", ["print({})", "made.open({})", "made.to(dtype={})", "torch.load('x', {0}, mode={0})"])
+def test_a_setting_that_nobody_uses_as_a_device(tmp_path: Path, used: str) -> None:
+    main = "import torch\nimport defaults\n\nmade = torch.ones(3)\n"
+    rows = "\n".join(used.format(f"defaults.{where}") for where in PLACES)
+    files = {"defaults.py": DEFAULTS, "main.py": f"{main}{rows}\n"}
+    assert fixed(tmp_path, files)["defaults.py"] == DEFAULTS

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.device_settings import attribute, is_used_as_device
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.returned_devices import gives_device, holds_device, returned_values
@@ -99,8 +100,18 @@ class DeviceFlow:
                 return False
             self._device_keys[key] = False
             uses = (self.places.of(load) for load in self.variables.loads(key))
-            found = self._device_keys[key] = any(self.is_device_place(place, depth + 1) for place in uses)
+            used = any(self.is_device_place(place, depth + 1) for place in uses)
+            found = self._device_keys[key] = used or self._is_used_elsewhere(key)
         return found
+
+    def _is_used_elsewhere(self, key: Key) -> bool:
+        """Whether another file takes a variable of this one, or an attribute of what this one makes, for a device."""
+        kind, scope, name = key
+        if not self._index.outside:
+            return False
+        if kind == "name" and isinstance(scope, ast.ClassDef | ast.Module):
+            return is_used_as_device(self._index, name if isinstance(scope, ast.Module) else attribute(name))
+        return kind == "attribute" and is_used_as_device(self._index, attribute(name))
 
     def is_device_place(self, place: Place, depth: int = 0) -> bool:
         """Whether what ends up at a place is taken as a device."""
