@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.records import NamedTuple
 from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
@@ -34,6 +34,7 @@ _SEEDED = "The seed is set whatever the number of devices."
 def check(ctx: FileContext) -> Iterator[Finding]:
     counts = ctx.index.device_counts
     yield from _handed_on(ctx)
+    yield from _counted_by_variable(ctx)
     if not counts.calls:
         return
     for node in ctx.index.tree.parents:
@@ -84,6 +85,16 @@ def _handed_on(ctx: FileContext) -> Iterator[Finding]:
         if name in COUNTERS and is_given:
             message = f"who calls `{ctx.text(node)}` gets 0 on a TPU machine, which has no GPUs"
             yield ctx.finding(node, message, count_one(ctx, node), severity=Severity.WARNING)
+
+
+def _counted_by_variable(ctx: FileContext) -> Iterator[Finding]:
+    """``len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))``: on a TPU machine nobody sets the variable."""
+    if not ctx.index.mentions(r"\btorch\b"):
+        return
+    for call in ctx.index.environment.visible_counts:
+        message = "nothing sets `CUDA_VISIBLE_DEVICES` on a TPU machine, and to count the GPUs in it raises"
+        fix = count_one(ctx, call, (call,))
+        yield ctx.finding(call, message, fix, severity=Severity.ERROR, certainty=Certainty.LIKELY)
 
 
 def _divisor(node: ast.AST) -> ast.expr | None:
