@@ -674,3 +674,43 @@ def test_a_setting_that_nobody_uses_as_a_device(tmp_path: Path, used: str) -> No
     rows = "\n".join(used.format(f"defaults.{where}") for where in PLACES)
     files = {"defaults.py": DEFAULTS, "main.py": f"{main}{rows}\n"}
     assert fixed(tmp_path, files)["defaults.py"] == DEFAULTS
+
+
+HELPER_OF_NUMBERS = """\
+import torch
+
+
+def choose(gpus, seed):
+    if isinstance(gpus, KINDS):
+        gpus = [gpus]
+    devices = []
+    for gpu in reversed(gpus):
+        device = torch.device(gpu)
+        devices.append(device)
+        if device.type == "cuda":
+            assert torch.cuda.is_available()
+            torch.cuda.set_device(device)
+            torch.cuda.manual_seed(seed)
+    return devices[0]
+"""
+PROGRAM_OF_NUMBERS = """\
+import argparse
+import torch
+from helper import choose
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", type=int, default=0)
+args = parser.parse_args()
+model = torch.nn.Linear(4, 1).to(choose(args.gpu, 0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_number"), [("int", True), ("(str, int)", True), ("str", False), ("tuple", False)]
+)
+def test_a_helper_that_takes_one_number_or_several(tmp_path: Path, kinds: str, is_number: bool) -> None:
+    files = {"helper.py": HELPER_OF_NUMBERS.replace("KINDS", kinds), "main.py": PROGRAM_OF_NUMBERS}
+    ported = fixed(tmp_path, files)["helper.py"]
+    written = ("device = torch_xla.device()", 'if device.type == "xla":', "torch_xla.manual_seed(seed)")
+    assert [row in ported for row in written] == [is_number] * 3
+    assert ("torch.device(gpu)" in ported) != is_number

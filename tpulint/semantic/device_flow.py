@@ -178,13 +178,19 @@ class DeviceFlow:
         if name == "torch.accelerator.current_accelerator":
             return True
         if name in ("torch.device", "builtins.str") and node.args:
-            return self.derives(node.args[0], depth)
+            return self.derives(node.args[0], depth) or (name == "torch.device" and self._is_number(node.args[0]))
         if self._returned_derives(node, (), depth):
             return True
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in ("lower", "strip"):
             return self.derives(func.value, depth)
         return any(self.places.answers_default(node, item) and self.derives(item, depth) for item in node.args)
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether a device is that of a number: a GPU."""
+        from tpulint.semantic.device_indices import DeviceIndices
+
+        return DeviceIndices(self._index, self).is_number(node)
 
     def _returned_derives(self, node: ast.Call, path: tuple[int, ...], depth: int) -> bool:
         """Whether what a function returns, or a part of it, comes from such a place, of this file or of another."""
