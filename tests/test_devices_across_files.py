@@ -534,3 +534,183 @@ def test_a_program_joins_by_a_helper_before_it_takes_the_device(tmp_path: Path, 
     texts = fixed(tmp_path, {"train.py": BEGINS, "joins.py": JOINS.replace("args.ddp_backend", asked)})
     assert ("torch_xla.device()" in texts["train.py"]) is taken
     assert ('backend="xla"' in texts["joins.py"]) is not taken
+
+
+HOLDING = """\
+import torch
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+MODE = "cuda"
+
+
+class Config:
+    device = torch.device(DEVICE)
+
+
+cfg = Config()
+"""
+ASKING_VARIABLES = """\
+import torch
+
+IMPORT
+
+model = torch.nn.Linear(4, 1)
+model.load_state_dict(torch.load("model.pth", map_location=NAMED))
+if NAMED == "cuda":
+    print("fast")
+if "cuda" in str(KEPT):
+    print("large")
+if KEPT.type == "cuda":
+    print("two")
+if WORD == "cuda":
+    print("no device")
+numbers = torch.Generator(device=NAMED)
+torch.save(model.to(KEPT).state_dict(), "model.pth")
+"""
+ASKED_OF_VARIABLES = {
+    'model.load_state_dict(torch.load("model.pth", map_location="cpu"))',
+    'if NAMED == "xla":',
+    'if "xla" in str(KEPT):',
+    'if KEPT.type == "xla":',
+    "numbers = torch.Generator()",
+    'xm.save(model.to(KEPT).state_dict(), "model.pth")',
+}
+
+
+def asks(imports: str, named: str, kept: str, word: str) -> dict[str, str]:
+    """What stands for the name of the device, the object and a word that is no device."""
+    return {"IMPORT": imports, "NAMED": named, "KEPT": kept, "WORD": word}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        asks("import settings", "settings.DEVICE", "settings.cfg.device", "settings.MODE"),
+        asks("import settings as s", "s.DEVICE", "s.Config.device", "s.MODE"),
+        asks("from settings import DEVICE, MODE, cfg", "DEVICE", "cfg.device", "MODE"),
+        asks("from settings import *", "DEVICE", "Config.device", "MODE"),
+        asks("from package import DEVICE, MODE, Config\n\nmine = Config()", "DEVICE", "mine.device", "MODE"),
+    ],
+)
+@pytest.mark.parametrize("is_ported", [False, True])
+def test_a_device_that_a_variable_of_another_file_holds(tmp_path: Path, said: dict[str, str], is_ported: bool) -> None:
+    def filled(text: str) -> str:
+        for word, meant in said.items():
+            text = text.replace(word, meant)
+        return text
+
+    settings = HOLDING.replace('"cuda" if torch.cuda.is_available() else "cpu"', '"xla"') if is_ported else HOLDING
+    files = {
+        "settings.py": settings.replace('MODE = "cuda"', 'MODE = "fast"') if is_ported else settings,
+        "package.py": "from settings import DEVICE, MODE, Config\n",
+        "main.py": filled(ASKING_VARIABLES),
+    }
+    own = set() if is_ported else {'DEVICE = "xla"'}
+    assert changes(files, fixed(tmp_path, files)) == {filled(row) for row in ASKED_OF_VARIABLES} | own
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        'DEVICE = "cpu"\nMODE = "cuda"\n',
+        'import sys\n\nDEVICE = sys.argv[1]\nMODE = "cuda"\n',
+        'import torch\nimport torch_xla\n\nMODE = "cuda"\n'
+        'DEVICE = "cuda" if torch.cuda.is_available() else torch_xla.device()\n',
+        'import torch\n\nMODE = "cuda"\n\n\ndef DEVICE():\n    return "cuda"\n',
+    ],
+)
+def test_a_variable_of_another_file_that_is_no_device_of_cuda(tmp_path: Path, settings: str) -> None:
+    text = ASKING_VARIABLES.replace("IMPORT", "import settings").replace("WORD", "settings.MODE")
+    files = {"settings.py": settings, "main.py": text.replace("NAMED", "settings.DEVICE").replace("KEPT", "kept")}
+    ported = fixed(tmp_path, files)
+    for row in files["main.py"].splitlines():
+        if "settings." in row:
+            assert row in ported["main.py"].splitlines()
+
+
+DEFAULTS = """\
+from easydict import EasyDict
+from dataclasses import dataclass
+
+cfg = EasyDict()
+cfg.TRAIN = EasyDict()
+cfg.TRAIN.WHERE = "cuda:0"
+cfg.TRAIN.KIND = "cuda"
+WHERE = "cuda"
+KIND = "cuda"
+
+
+@dataclass
+class Config:
+    place: str = "cuda"
+    kind: str = "cuda"
+
+
+class Plain:
+    here = "cuda"
+    kind = "cuda"
+"""
+PLACES = {"cfg.TRAIN.WHERE": 'cfg.TRAIN.WHERE = "xla"', "WHERE": 'WHERE = "xla"'} | {
+    "Plain.here": 'here = "xla"',
+    "Config().place": 'place: str = "xla"',
+}
+
+
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("used", ["torch.nn.Linear(4, 3).to({}).cpu()", "torch.ones(4, device={})", "torch.device({})"])
+def test_a_device_of_settings_is_known_by_what_others_use_it_for(tmp_path: Path, where: str, used: str) -> None:
+    files = {
+        "defaults.py": DEFAULTS,
+        "main.py": "import torch\nfrom defaults import WHERE, KIND, cfg, Config, Plain\n\n"
+        f"made = {used.format(where)}\ntorch.nn.Linear(4, 1)(torch.ones(3, 4)).sum().backward()\n"
+        "print(KIND, cfg.TRAIN.KIND, Config().kind, Plain.kind)\n",
+    }
+    assert changes(files, fixed(tmp_path, files)) == {PLACES[where]}
+
+
+@pytest.mark.parametrize("used", ["print({})", "made.open({})", "made.to(dtype={})", "torch.load('x', {0}, mode={0})"])
+def test_a_setting_that_nobody_uses_as_a_device(tmp_path: Path, used: str) -> None:
+    main = "import torch\nimport defaults\n\nmade = torch.ones(3)\n"
+    rows = "\n".join(used.format(f"defaults.{where}") for where in PLACES)
+    files = {"defaults.py": DEFAULTS, "main.py": f"{main}{rows}\n"}
+    assert fixed(tmp_path, files)["defaults.py"] == DEFAULTS
+
+
+HELPER_OF_NUMBERS = """\
+import torch
+
+
+def choose(gpus, seed):
+    if isinstance(gpus, KINDS):
+        gpus = [gpus]
+    devices = []
+    for gpu in reversed(gpus):
+        device = torch.device(gpu)
+        devices.append(device)
+        if device.type == "cuda":
+            assert torch.cuda.is_available()
+            torch.cuda.set_device(device)
+            torch.cuda.manual_seed(seed)
+    return devices[0]
+"""
+PROGRAM_OF_NUMBERS = """\
+import argparse
+import torch
+from helper import choose
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", type=int, default=0)
+args = parser.parse_args()
+model = torch.nn.Linear(4, 1).to(choose(args.gpu, 0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_number"), [("int", True), ("(str, int)", True), ("str", False), ("tuple", False)]
+)
+def test_a_helper_that_takes_one_number_or_several(tmp_path: Path, kinds: str, is_number: bool) -> None:
+    files = {"helper.py": HELPER_OF_NUMBERS.replace("KINDS", kinds), "main.py": PROGRAM_OF_NUMBERS}
+    ported = fixed(tmp_path, files)["helper.py"]
+    written = ("device = torch_xla.device()", 'if device.type == "xla":', "torch_xla.manual_seed(seed)")
+    assert [row in ported for row in written] == [is_number] * 3
+    assert ("torch.device(gpu)" in ported) != is_number

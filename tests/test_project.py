@@ -913,6 +913,34 @@ def test_wrapper_whose_model_a_file_takes_out_that_imports_it(tmp_path: Path, re
     assert ("DataParallel" not in (tmp_path / "model.py").read_text()) == is_whole
 
 
+@pytest.mark.parametrize(
+    ("read", "base", "is_whole"),
+    [
+        ("net.module.state_dict()", "BaseModel", False),
+        ("net.state_dict()", "BaseModel", True),
+        ("(net.module if isinstance(net, torch.nn.DataParallel) else net).state_dict()", "BaseModel", True),
+        ("net.module.state_dict()", "Other", True),  # of a class of the file that makes the models no base
+    ],
+)
+def test_wrapper_whose_model_a_base_class_takes_out(tmp_path: Path, read: str, base: str, is_whole: bool) -> None:
+    (tmp_path / "base_model.py").write_text(
+        "import torch\n\n\nclass Other:\n    pass\n\n\nclass BaseModel(Other):\n    def save(self):\n"
+        f'        for name in self.names:\n            net = getattr(self, "net" + name)\n            print({read})\n'
+    )
+    (tmp_path / "networks.py").write_text(
+        "import torch\n\n\ndef build(opt):\n    model = torch.nn.Linear(2, 2)\n    if opt.gpu_ids:\n"
+        "        model = torch.nn.DataParallel(model, device_ids=opt.gpu_ids)\n    return model\n"
+    )
+    (tmp_path / "pix_model.py").write_text(
+        f"import torch\nimport networks\nfrom base_model import BaseModel, Other\n\n\nclass PixModel({base}):\n"
+        "    def __init__(self, opt):\n        self.names = ['G']\n        self.netG = networks.build(opt)\n"
+        "        self.optimizer = torch.optim.SGD(self.netG.parameters(), lr=0.1)\n\n    def step(self, x):\n"
+        "        self.optimizer.zero_grad()\n        self.netG(x).sum().backward()\n        self.optimizer.step()\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ("DataParallel" not in (tmp_path / "networks.py").read_text()) == is_whole
+
+
 RENDERING = """\
 import torch
 

@@ -76,6 +76,10 @@ def _hands_on_loaders(text: str) -> bool:
     return "loader" in text and "train" in text
 
 
+_GIVES_SETTING = r"(?:\.to\(|\bmap_location=|\bdevice=)(?:device=)?(?:(?:\w+\.)*[A-Z]\w|(?:cfg|conf|config|settings)\.)"
+"""Devices that a file of settings may name: ``x.to(config.DEVICE)``, ``map_location=DEVICE``."""
+
+
 def uses_imports(source: SourceFile) -> bool:
     """Whether what a file imports may matter, that no other file calls: it does where code runs in turns."""
     text = source.text
@@ -91,6 +95,7 @@ def uses_imports(source: SourceFile) -> bool:
         or any(word in text for word in _ASKS_DEVICE)  # which a function of another file may have chosen
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
+        or re.search(_GIVES_SETTING, text) is not None
         or ".barrier(" in text  # of a group, maybe, that another file joins
         or trains_by_imports(text)
         or _PLAYS in text

@@ -9,9 +9,10 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.device_settings import attribute, is_used_as_device
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
-from tpulint.semantic.returned_devices import gives_device, returned_values
+from tpulint.semantic.returned_devices import gives_device, holds_device, returned_values
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
 
@@ -99,8 +100,18 @@ class DeviceFlow:
                 return False
             self._device_keys[key] = False
             uses = (self.places.of(load) for load in self.variables.loads(key))
-            found = self._device_keys[key] = any(self.is_device_place(place, depth + 1) for place in uses)
+            used = any(self.is_device_place(place, depth + 1) for place in uses)
+            found = self._device_keys[key] = used or self._is_used_elsewhere(key)
         return found
+
+    def _is_used_elsewhere(self, key: Key) -> bool:
+        """Whether another file takes a variable of this one, or an attribute of what this one makes, for a device."""
+        kind, scope, name = key
+        if not self._index.outside:
+            return False
+        if kind == "name" and isinstance(scope, ast.ClassDef | ast.Module):
+            return is_used_as_device(self._index, name if isinstance(scope, ast.Module) else attribute(name))
+        return kind == "attribute" and is_used_as_device(self._index, attribute(name))
 
     def is_device_place(self, place: Place, depth: int = 0) -> bool:
         """Whether what ends up at a place is taken as a device."""
@@ -155,10 +166,11 @@ class DeviceFlow:
             stored = self.variables.stores(node)
             if says_device(node.attr):
                 derived = any(self.derives(value, depth) for value in stored)
-                return derived or self._is_given_in(node) or self._is_parsed_elsewhere(node)
+                return derived or self._is_given_in(node) or self._is_of_other_file(node)
             return bool(stored) and all(self.derives(value, depth) for value in stored)
         if isinstance(node, ast.Name):
-            return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
+            derived = any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
+            return derived or holds_device(self._index, node)
         return False
 
     def _call_derives(self, node: ast.Call, depth: int) -> bool:
@@ -166,13 +178,19 @@ class DeviceFlow:
         if name == "torch.accelerator.current_accelerator":
             return True
         if name in ("torch.device", "builtins.str") and node.args:
-            return self.derives(node.args[0], depth)
+            return self.derives(node.args[0], depth) or (name == "torch.device" and self._is_number(node.args[0]))
         if self._returned_derives(node, (), depth):
             return True
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in ("lower", "strip"):
             return self.derives(func.value, depth)
         return any(self.places.answers_default(node, item) and self.derives(item, depth) for item in node.args)
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether a device is that of a number: a GPU."""
+        from tpulint.semantic.device_indices import DeviceIndices
+
+        return DeviceIndices(self._index, self).is_number(node)
 
     def _returned_derives(self, node: ast.Call, path: tuple[int, ...], depth: int) -> bool:
         """Whether what a function returns, or a part of it, comes from such a place, of this file or of another."""
@@ -201,6 +219,10 @@ class DeviceFlow:
         """``args.device`` of what calls in other files give for a parameter."""
         bindings = self._names.bindings(node.value) if isinstance(node.value, ast.Name) and self._index.outside else ()
         return any(binding.kind == "parameter" and self._is_given(binding, f".{node.attr}") for binding in bindings)
+
+    def _is_of_other_file(self, node: ast.Attribute) -> bool:
+        """``config.DEVICE``, and ``args.device`` of options that another file parses."""
+        return holds_device(self._index, node) or self._is_parsed_elsewhere(node)
 
     def _is_parsed_elsewhere(self, node: ast.Attribute) -> bool:
         """``args.device`` of options that another file parses, where it names a device of CUDA, or of XLA by now."""

@@ -30,6 +30,8 @@ _NUMBERS = frozenset({
     "torch.accelerator.device_count",
 })  # fmt: skip
 
+_SAME_ELEMENTS = ("builtins.reversed", "builtins.list", "builtins.sorted")
+
 
 class DeviceIndices:
     """Which expressions of one file are certainly whole numbers."""
@@ -117,13 +119,43 @@ class DeviceIndices:
     def _binding(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "parameter":
             return self._parameter(binding, depth)
-        if binding.kind == "loop" and isinstance(binding.value, ast.Call) and not binding.path:
-            return self._index.qualified_name(binding.value.func) == "builtins.range"
+        if binding.kind == "loop" and binding.value is not None and not binding.path:
+            return self._is_one_of_several(binding.value)
         if isinstance(binding.statement, ast.AnnAssign) and self._says_int(binding.statement.annotation):
             return True
         if binding.kind == "assign" and binding.value is not None and not binding.path:
             return self._all([binding.value], depth)
         return False
+
+    def _is_one_of_several(self, looped: ast.expr) -> bool:
+        """``range(n)``, and ``reversed(devices)`` where ``if isinstance(devices, (str, int)): devices = [devices]``."""
+        name = self._index.qualified_name(looped.func) if isinstance(looped, ast.Call) else None
+        if name == "builtins.range":
+            return True
+        if isinstance(looped, ast.Call) and name in _SAME_ELEMENTS and len(looped.args) == 1:
+            looped = looped.args[0]
+        if not isinstance(looped, ast.Name):
+            return False
+        bindings = self._index.names.bindings(looped)
+        return any(self._wraps_number(binding) for binding in bindings) and all(
+            binding.kind == "parameter" or self._wraps_number(binding) for binding in bindings
+        )
+
+    def _wraps_number(self, binding: Binding) -> bool:
+        """``gpus = [gpus]`` where it is asked whether it is a whole number."""
+        value, choice = binding.value, self._index.parent(binding.statement)
+        if not isinstance(value, ast.List) or len(value.elts) != 1 or not isinstance(choice, ast.If):
+            return False
+        test, item = choice.test, value.elts[0]
+        if not isinstance(test, ast.Call) or self._index.qualified_name(test.func) != "builtins.isinstance":
+            return False
+        kinds = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else test.args[1:]
+        return (
+            isinstance(item, ast.Name)
+            and item.id == binding.name == last_name(test.args[0])
+            and binding.statement in choice.body
+            and any(self._says_int(kind) for kind in kinds)
+        )
 
     def _parameter(self, binding: Binding, depth: int) -> bool:
         assert isinstance(binding.node, ast.arg)

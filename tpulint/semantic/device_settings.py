@@ -1,7 +1,8 @@
 """Devices that a file of settings names for others: ``DEVICE = "cuda"``, used as ``torch.device(config.DEVICE)``.
 
 In a dict, ``{"device": "cuda"}``, they are used as ``torch.device(config["device"])``; the default of an option that a
-function of the file parses, ``--device``, as ``torch.device(args.device)``.
+function of the file parses, ``--device``, as ``torch.device(args.device)``; an attribute of a configuration, or a
+field of a class, ``cfg.TRAIN.WHERE = "cuda"``, as ``x.to(cfg.TRAIN.WHERE)``, whatever it is called.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Iterator
 
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.values import Kind, Side
-from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+_GPU_NAMES = ("cuda", "gpu")
 _AS_DEVICE = Kind.DEVICE.name
 
 
@@ -34,9 +35,24 @@ def settings_used(index: SemanticIndex) -> Iterator[OutgoingCall]:
 
 
 def _variable(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
-    """The file whose variable is given, and its name there."""
+    """The file whose variable is given, or an attribute of a variable or class of it, and its name there."""
     found = index.imported.variable(given)
-    return None if found is None else (found[0].source.path, found[1])
+    if found is not None:
+        return found[0].source.path, found[1]
+    if not isinstance(given, ast.Attribute):
+        return None
+    holder = given.value
+    while isinstance(holder, ast.Attribute) and index.imported.variable(holder) is None:
+        holder = holder.value
+    kept = index.imported.variable(holder)
+    if kept is not None:
+        return kept[0].source.path, attribute(given.attr)  # `cfg.TRAIN.WHERE`, `config.cfg.TRAIN.WHERE`
+    named = index.imported.definition(given.value)
+    owners = index.imported.classes_of(given.value) if named is None else (named,)
+    if any(word in given.attr.lower() for word in _GPU_NAMES):
+        return None  # `Device.CUDA`: one of several, whoever chooses it
+    paths = {owner.file.source.path for owner in owners if owner.is_class}
+    return (paths.pop(), attribute(given.attr)) if len(paths) == 1 else None
 
 
 def _option(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
@@ -78,6 +94,11 @@ def option(name: str) -> str:
     return f"--{name}"
 
 
+def attribute(name: str) -> str:
+    """What an attribute of a configuration is called among the variables that other files use."""
+    return f".{name}"
+
+
 def is_used_as_device(index: SemanticIndex, name: str) -> bool:
     """Whether another file takes a variable of this one for a device."""
     return any(call.function == name and _names_device(call, name) for call in index.outside)
@@ -100,7 +121,7 @@ def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
 def _devices_given(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:
     """What is given for a device, by its name as well, and what stands for it: ``self.device = args.device``."""
     for item in _given_as_device(index, call):
-        if isinstance(item, ast.Name | ast.Attribute) and "device" in last_name(item).lower():
+        if isinstance(item, ast.Name | ast.Attribute):
             yield item
             bindings = index.flow.reaching_attribute(item) if isinstance(item, ast.Attribute) else index.flow.made(item)
             yield from (binding.value for binding in bindings if isinstance(binding.value, ast.Attribute))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _SETTERS = ("os.environ.setdefault", "os.putenv")
 _READERS = ("os.environ.get", "os.getenv", "os.environ.pop")
 
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+_ASKED_FIRST = rf"{_VISIBLE}['\"] (?:not )?in\b"
+
 
 class VariableSet(NamedTuple):
     """An environment variable gets a value."""
@@ -57,6 +60,31 @@ class Environment:
             elif isinstance(parent, ast.Call) and parent.func is node:
                 found.extend(self._by_call(parent, name))
         return sorted(found, key=lambda one: index.span(one.node))
+
+    @cached_property
+    def visible_counts(self) -> list[ast.Call]:
+        """``len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))``, in order of position: how many GPUs a process sees.
+
+        None where the file sets the variable itself, or looks first whether it is set.
+        """
+        index, found = self._index, list[ast.Call]()
+        for node, name in index.references("os.environ", *_READERS):
+            read = index.parent(node)
+            if name == "os.environ":
+                key = read.slice if isinstance(read, ast.Subscript) and isinstance(read.ctx, ast.Load) else None
+            else:
+                key = read.args[0] if isinstance(read, ast.Call) and read.func is node and len(read.args) == 1 else None
+            if _text_of(key) != _VISIBLE:
+                continue
+            split = index.parent(read) if read is not None else None
+            parts = index.parent(split) if isinstance(split, ast.Attribute) and split.attr == "split" else None
+            count = index.parent(parts) if isinstance(parts, ast.Call) else None
+            if not isinstance(count, ast.Call) or index.qualified_name(count.func) != "builtins.len":
+                continue
+            if not any(isinstance(item, ast.Try) for item in index.tree.ancestors(count)):
+                found.append(count)
+        is_known = bool(found) and (any(one.name == _VISIBLE for one in self.sets) or index.mentions(_ASKED_FIRST))
+        return [] if is_known else found
 
     def _by_call(self, call: ast.Call, name: str) -> list[VariableSet]:
         holder = self._index.parent(call)

@@ -55,6 +55,8 @@ class Imported:
         """The files that parse the options which expressions hold, of those that were looked for."""
         self.devices_returned: dict[tuple[ast.Call, tuple[int, ...]], bool] = {}
         """Calls of other files' functions that give a device, with the part of what they return, of those asked."""
+        self.devices_held: dict[ast.expr, bool] = {}
+        """Variables of other files that hold a device, of those that were asked for."""
 
     @cached_property
     def knows_others(self) -> bool:
@@ -151,9 +153,14 @@ class Imported:
             if isinstance(statement, ast.ImportFrom):
                 name = next((item.name for item in statement.names if (item.asname or item.name) == node.id), "")
                 file = self._library.module(self._path, statement.level, statement.module or "")
+            elif found is None and self._names.has_star_import:
+                starred = [one for item in self._star_imports for one in self.starred(item)]
+                name, file = node.id, next((one for one in reversed(starred) if _binds(one, node.id)), None)
         if file is None or not name:
             return None
         bindings = file.names.bindings_in(file.names.module, name)
+        if len(bindings) == 1 and isinstance(bindings[0].node, ast.alias):
+            return file.imported.variable_imported(bindings[0].node, bindings[0].path)  # a package hands it on
         return (file, name) if bindings and all(binding.kind == "assign" for binding in bindings) else None
 
     def variable_imported(self, alias: ast.alias, path: tuple[str, ...]) -> tuple[SemanticIndex, str] | None:
@@ -355,6 +362,11 @@ class Imported:
         """The class of another file that a variable, ``self.x`` or a call gives an instance of."""
         found = self.classes_of(node)
         return found[0] if len(found) == 1 else None
+
+
+def _binds(file: SemanticIndex, name: str) -> bool:
+    """Whether a file has a variable of a name, or anything else that is called so."""
+    return bool(file.names.bindings_in(file.names.module, name))
 
 
 def _modules_in(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[int, str]]:

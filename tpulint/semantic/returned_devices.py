@@ -1,12 +1,16 @@
-"""Devices that functions of other files return: ``device_type = choose_device()``, which this file then asks about."""
+"""Devices that other files choose, which this one asks about.
+
+What their functions return, ``device_type = choose_device()``, and what their variables hold, ``config.DEVICE``.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tpulint.semantic.bindings import part_of
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,26 +41,72 @@ def gives_device(index: SemanticIndex, call: ast.Call, path: tuple[int, ...]) ->
     return known[call, path]
 
 
+def holds_device(index: SemanticIndex, node: ast.Name | ast.Attribute) -> bool:
+    """Whether a variable of another file holds a device that it calls by CUDA's name, or by that of XLA by now.
+
+    ``config.DEVICE``, ``DEVICE`` of ``from config import DEVICE``, ``cfg.device`` of an object of that file's class.
+    """
+    if not index.imported.knows_others or not says_device(node.attr if isinstance(node, ast.Attribute) else node.id):
+        return False
+    known = index.imported.devices_held
+    if node not in known:
+        known[node] = False  # files that ask each other
+        known[node] = any(_binds_device(file, bindings) for file, bindings in _variables(index, node))
+    return known[node]
+
+
+def _variables(index: SemanticIndex, node: ast.Name | ast.Attribute) -> Iterator[tuple[SemanticIndex, list[Binding]]]:
+    """The bindings, each with its file, of the variable that a name, or an attribute, of another file is."""
+    found = index.imported.variable(node)
+    if found is not None:
+        file, name = found
+        yield file, file.names.bindings_in(file.names.module, name)
+    elif isinstance(node, ast.Attribute):
+        named = index.imported.definition(node.value)
+        owners = index.imported.classes_of(node.value) if named is None else (named,)
+        kept = None if owners else index.imported.variable(node.value)  # `from config import cfg`
+        if kept is not None:
+            file, name = kept
+            values = [binding.value for binding in file.names.bindings_in(file.names.module, name)]
+            owners = file.imported.classes_here(values[0], file) if len(values) == 1 and values[0] is not None else ()
+        for owner in owners:
+            if isinstance(owner.node, ast.ClassDef):
+                names = owner.file.names
+                fields = names.bindings_in(names.scope_of(owner.node.body[0]), node.attr)
+                yield owner.file, [*fields, *names.attribute_bindings(owner.node, node.attr)]
+
+
+def _binds_device(file: SemanticIndex, bindings: Sequence[Binding]) -> bool:
+    values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+    return _names_device(file, [value for value in values if value is not None], values)
+
+
 def _finds(index: SemanticIndex, call: ast.Call, path: tuple[int, ...]) -> bool:
     made = index.imported.called(call)
     if made is None or not isinstance(made.node, FUNCTIONS):
         return False
-    file, function = made.file, made.node
-    if not any(word in file.source.text for word in _DEVICES):
+    values = [part_of(value, path) for value in returned_values(made.file.tree, made.node)]
+    return _names_device(made.file, [value for value in values if value is not None], [made.node])
+
+
+def _names_device(file: SemanticIndex, given: list[ast.expr], within: Sequence[ast.AST | None]) -> bool:
+    """Whether one of these values of a file names a device of CUDA, or of XLA without a word of CUDA's where it is."""
+    if not given or not file.source.has_any(_DEVICES):
         return False
-    values = [part_of(value, path) for value in returned_values(file.tree, function)]
-    given = [value for value in values if value is not None]
     named = [value for value in given if file.devices.flow.derives(value)]
     if named:
         return not file.guards.knows_xla() and all(_is_device_there(file, value) for value in named)
-    names_cuda = (isinstance(node, ast.Constant) and str(node.value) == "cuda" for node in file.tree.inside(function))
-    return any(map(file.xla_devices.is_device, given)) and not any(names_cuda)
+    inside = (item for node in within if node is not None for item in (node, *file.tree.inside(node)))
+    names_cuda = any(isinstance(item, ast.Constant) and str(item.value) == "cuda" for item in inside)
+    return any(map(file.xla_devices.is_device, given)) and not names_cuda
 
 
 def _is_device_there(file: SemanticIndex, value: ast.expr) -> bool:
     """Whether the file of a function takes what it returns for a device itself: only then is it named anew there."""
     if isinstance(value, ast.Call) and gives_device(file, value, ()):
         return True  # it hands on what a third file chooses
+    if isinstance(value, ast.Name | ast.Attribute) and holds_device(file, value):
+        return True
     if not file.devices.sites:
         return False
     flow = file.devices.flow

@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -44,13 +45,30 @@ def is_unwrapped_elsewhere(index: SemanticIndex) -> bool:
 
 
 def files_unwrapped(index: SemanticIndex) -> Iterator[OutgoingCall]:
-    """Files that may have wrapped a model of which this one, that imports them, reads ``.module``."""
-    if not index.imported.knows_others or not any(_comes_from_elsewhere(index, use) for use in unwrapped(index)):
+    """Files that may have wrapped a model of which this one, that imports them, reads ``.module``.
+
+    A base class may read it for this file, ``getattr(self, "net" + name).module`` of what the class here makes.
+    """
+    if not index.imported.knows_others:
+        return
+    if not any(_comes_from_elsewhere(index, use) for use in unwrapped(index)) and not _is_unwrapped_by_bases(index):
         return
     caller = os.path.basename(index.source.path)
     for file in _files_below(index):
         if f"{_WRAPPER}(" in file.source.text:
             yield OutgoingCall(file.source.path, OutsideCall(_TOLD, NOW_AND_THEN, False, False, (), caller))
+
+
+def _is_unwrapped_by_bases(index: SemanticIndex) -> bool:
+    """Whether a class of another file, that one of this file is derived from, reads ``.module`` of a model."""
+    if not any(f"{_WRAPPER}(" in file.source.text for file in _files_below(index)):
+        return False
+    bases = dict.fromkeys(base for owner in index.tree.classes for base in bases_above(Definition(index, owner)))
+    return any(
+        base.file.tree.encloses(base.node, use) and _comes_from_elsewhere(base.file, use)
+        for base in bases
+        for use in unwrapped(base.file)
+    )
 
 
 def _files_below(index: SemanticIndex) -> list[SemanticIndex]:

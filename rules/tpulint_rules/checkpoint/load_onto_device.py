@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import Binding, Kind
 from tpulint.semantic.device_sites import device_argument
+from tpulint.semantic.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
 from tpulint_rules.checkpoint._loaded_parts import is_only_state
@@ -105,13 +106,18 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return None
     certain = ctx.index.moves.is_device(place)
     if certain is False:
-        if _is_numbered(ctx, place):
+        if _is_numbered(ctx, place) or _is_held_elsewhere(ctx, place):
             return True
         # what tensors are moved to elsewhere in the file is a device
         text = ctx.text(place)
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
+
+
+def _is_held_elsewhere(ctx: FileContext, place: ast.expr) -> bool:
+    """``config.DEVICE``, which another file gives the device."""
+    return isinstance(place, ast.Name | ast.Attribute) and holds_device(ctx.index, place)
 
 
 def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:

@@ -91,23 +91,31 @@ def _has_torch(ctx: FileContext) -> bool:
 
 def _is_setting(ctx: FileContext, site: Site) -> bool:
     """Whether a file of the project takes what a place is the value of, a variable or an item, for a device."""
-    from tpulint.semantic.device_settings import is_item_used_as_device, is_used_as_device, option, sets_device_option
+    from tpulint.semantic import device_settings as settings
 
-    items = ctx.index.parent(site.node)
+    index = ctx.index
+    items = index.parent(site.node)
     if isinstance(items, ast.Dict) and site.node in items.values:
         key = items.keys[items.values.index(site.node)]
-        return isinstance(key, ast.Constant) and is_item_used_as_device(ctx.index, str(key.value))
-    name = ctx.index.devices.option_of(site.node)
+        return isinstance(key, ast.Constant) and settings.is_item_used_as_device(index, str(key.value))
+    name = index.devices.option_of(site.node)
     if name is not None:
-        return is_used_as_device(ctx.index, option(name))
-    statement = ctx.index.statement_of(site.node)
-    names = statement.targets if isinstance(statement, ast.Assign) and statement.value is site.node else []
-    return any(
-        is_used_as_device(ctx.index, name.id)
-        if isinstance(name, ast.Name)
-        else sets_device_option(ctx.index, name) or _is_of_yacs(ctx, name)
-        for name in names
-    )
+        return settings.is_used_as_device(index, settings.option(name))
+    statement = index.statement_of(site.node)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is not site.node:
+        return False
+    is_field = isinstance(index.parent(statement), ast.ClassDef)
+    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+        if isinstance(target, ast.Attribute):
+            if settings.is_used_as_device(index, settings.attribute(target.attr)):
+                return True
+            if settings.sets_device_option(index, target) or _is_of_yacs(ctx, target):
+                return True
+        elif isinstance(target, ast.Name):
+            kept = settings.attribute(target.id) if is_field else target.id
+            if settings.is_used_as_device(index, kept):
+                return True
+    return False
 
 
 def _is_of_yacs(ctx: FileContext, target: ast.expr) -> bool:

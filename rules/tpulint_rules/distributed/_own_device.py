@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
@@ -16,10 +16,10 @@ _ONE = {(ast.Gt, 0), (ast.GtE, 1), (ast.NotEq, 0), (ast.Eq, 0), (ast.Lt, 1), (as
 """Comparisons whose answer differs between no device and one."""
 
 
-def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
+def count_one(ctx: FileContext, node: ast.expr, counted: Sequence[ast.Call] = ()) -> FixBuilder | None:
     """A fix that says 1 wherever the number behind an expression is asked for, or what torchrun says.
 
-    None where processes are started otherwise.
+    ``counted`` are the calls that ask for it, where PyTorch is not asked. None where processes are started otherwise.
     """
     index = ctx.index
     if index.launches:
@@ -40,8 +40,10 @@ def count_one(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
     if index.qualified_name(node) in COUNTERS:
         fix.replace(node, f"lambda: {text}")
         return fix
-    for call in [node] if node in index.device_counts.calls else index.device_counts.calls:
-        if isinstance(index.parent(call), ast.Compare) or _is_shown(ctx, call) or is_shut_out(ctx, call):
+    for call in counted or ([node] if node in index.device_counts.calls else index.device_counts.calls):
+        if isinstance(index.parent(call), ast.Compare) and not counted:
+            continue
+        if _is_shown(ctx, call) or is_shut_out(ctx, call):
             continue
         product = index.parent(call)
         statement = index.statement_of(call)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.records import NamedTuple
 from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
@@ -28,12 +28,14 @@ _HOLDERS = (ast.Dict, ast.List, ast.Tuple, ast.keyword, ast.Return)
 _STARTERS = ("torch.nn.DataParallel", SPAWN)
 _ON_HOST = "this asks for GPUs, and a TPU machine has none: this trains on the host CPU without a word"
 _NOT_CHECKED = "The number of devices is no longer checked."
+_ONE_PROCESS = "One process drives one XLA device; `torch_xla.launch` starts as many as there are devices."
 _SEEDED = "The seed is set whatever the number of devices."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     counts = ctx.index.device_counts
     yield from _handed_on(ctx)
+    yield from _counted_by_variable(ctx)
     if not counts.calls:
         return
     for node in ctx.index.tree.parents:
@@ -59,6 +61,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             holder = _holder(ctx, node)
             if isinstance(holder, ast.If) and _sends_to_host(ctx, holder) and not _is_asked(ctx, node.operand):
                 yield _demand(ctx, node, _ON_HOST, False)
+    yield from _starting_none(ctx)
     for call in filter(partial(is_told_with_name, ctx), counts.calls):
         message = f"`{ctx.text(call)}` is 0 on a TPU machine, beside the name of a device that is there"
         yield ctx.finding(call, message, _count_fix(ctx, call), severity=Severity.WARNING)
@@ -84,6 +87,59 @@ def _handed_on(ctx: FileContext) -> Iterator[Finding]:
         if name in COUNTERS and is_given:
             message = f"who calls `{ctx.text(node)}` gets 0 on a TPU machine, which has no GPUs"
             yield ctx.finding(node, message, count_one(ctx, node), severity=Severity.WARNING)
+
+
+def _counted_by_variable(ctx: FileContext) -> Iterator[Finding]:
+    """``len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))``: on a TPU machine nobody sets the variable."""
+    if not ctx.index.mentions(r"\btorch\b"):
+        return
+    for call in ctx.index.environment.visible_counts:
+        message = "nothing sets `CUDA_VISIBLE_DEVICES` on a TPU machine, and to count the GPUs in it raises"
+        fix = count_one(ctx, call, (call,))
+        yield ctx.finding(call, message, fix, severity=Severity.ERROR, certainty=Certainty.LIKELY)
+
+
+def _starting_none(ctx: FileContext) -> Iterator[Finding]:
+    """``add_argument("--world-size", default=torch.cuda.device_count())`` of a loop that starts so many processes.
+
+    The program has a way for one, ``if args.world_size == 1: main(args)``, where it compares the number.
+    """
+    variables = ctx.index.devices.flow.variables
+    for call in ctx.index.device_counts.calls:
+        keyword = ctx.index.parent(call)
+        declares = ctx.index.parent(keyword) if isinstance(keyword, ast.keyword) and keyword.arg == "default" else None
+        name = variables.option_name(declares) if isinstance(declares, ast.Call) else None
+        loads = [] if name is None else variables.loads(("attribute", None, name))
+        if any(_starts_so_many(ctx, load) for load in loads):
+            has_way = any(_asks_for_one(ctx.index.parent(load)) for load in loads)
+            message = f"`{ctx.text(call)}` is 0 on a TPU machine: no process is started, and nothing is trained"
+            fix = ctx.fix("Go the way of one process", Applicability.UNSAFE, _ONE_PROCESS) if has_way else None
+            if fix is not None:
+                fix.replace(call, "1")
+            yield ctx.finding(call, message, fix, severity=Severity.ERROR)
+
+
+def _starts_so_many(ctx: FileContext, load: ast.expr) -> bool:
+    """``for rank in range(args.world_size): Process(...)``"""
+    counted = ctx.index.parent(load)
+    if not isinstance(counted, ast.Call) or ctx.index.qualified_name(counted.func) != "builtins.range":
+        return False
+    loop = ctx.index.parent(counted)
+    if isinstance(loop, ast.comprehension):
+        loop = ctx.index.parent(loop)
+    elif not isinstance(loop, ast.For):
+        return False
+    return loop is not None and any(
+        last_name(item.func) == "Process" for item in ctx.index.tree.nodes_in(loop, ast.Call)
+    )
+
+
+def _asks_for_one(comparison: ast.AST | None) -> bool:
+    """``args.world_size == 1``, ``args.world_size > 1``"""
+    if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
+        return False
+    is_one = isinstance(comparison.comparators[0], ast.Constant) and comparison.comparators[0].value == 1
+    return is_one and isinstance(comparison.ops[0], ast.Eq | ast.NotEq | ast.Gt | ast.LtE)
 
 
 def _divisor(node: ast.AST) -> ast.expr | None:
