@@ -160,7 +160,7 @@ class Imported:
             return None
         bindings = file.names.bindings_in(file.names.module, name)
         if len(bindings) == 1 and isinstance(bindings[0].node, ast.alias):
-            return file.imported.variable_imported(bindings[0].node, bindings[0].path)  # a package hands it on
+            return file.imported.variable_imported(bindings[0].node, ())  # a package hands it on
         return (file, name) if bindings and all(binding.kind == "assign" for binding in bindings) else None
 
     def variable_imported(self, alias: ast.alias, path: tuple[str, ...]) -> tuple[SemanticIndex, str] | None:

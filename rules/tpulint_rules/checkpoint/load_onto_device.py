@@ -104,20 +104,20 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return None
             if _is_host_for_xla(ctx, binding):
                 return None
+    if isinstance(place, ast.Name | ast.Attribute):
+        if holds_device(ctx.index, place):
+            return True
+        if ctx.index.imported.variable(place) is not None:
+            return None  # of another file, which gives it the host, or what is not known
     certain = ctx.index.moves.is_device(place)
     if certain is False:
-        if _is_numbered(ctx, place) or _is_held_elsewhere(ctx, place):
+        if _is_numbered(ctx, place):
             return True
         # what tensors are moved to elsewhere in the file is a device
         text = ctx.text(place)
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
-
-
-def _is_held_elsewhere(ctx: FileContext, place: ast.expr) -> bool:
-    """``config.DEVICE``, which another file gives the device."""
-    return isinstance(place, ast.Name | ast.Attribute) and holds_device(ctx.index, place)
 
 
 def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:
