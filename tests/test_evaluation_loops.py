@@ -499,3 +499,83 @@ def test_what_a_comprehension_gives_a_function_is_no_sample_that_is_gone_on_with
             return x
         """
     agree(tmp_path, select="TPU302", train=train)
+
+
+PROBED = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    net = nn.Linear(4, 4)
+    net.eval()
+    BETWEEN
+    net.to(device)
+
+    def run(loader, totals):
+        START
+        for x, y in loader:MARK
+            totals += net(x.to(device)).detach()
+
+    run([], torch.zeros(4, device=device))
+    """
+
+
+@pytest.mark.parametrize(
+    ("between", "start", "is_told"),
+    [
+        ("print(net)", "print(loader)", True),
+        ("del net; net = nn.Linear(4, 4)", "print(loader)", False),  # another module
+        ("net = nn.Linear(4, 4)", "print(loader)", False),
+        ("net = nn.DataParallel(net)", "print(loader)", True),  # the same one still
+        ("if device.index: net = nn.Linear(4, 4)", "print(loader)", True),  # perhaps the same one
+        ("print(net)", "net.train()", False),  # switched back where it is called
+        ("print(net)", "net.train(); net.eval()", True),
+    ],
+)
+def test_evaluation_mode_of_another_module(tmp_path: Path, between: str, start: str, is_told: bool) -> None:
+    text = PROBED.replace("BETWEEN", between).replace("START", start).replace("in loader", "in train_loader")
+    text = text.replace("run(loader,", "run(train_loader,").replace("print(loader)", "print(train_loader)")
+    agree(tmp_path, select="TPU302", train=text.replace("MARK", "  # TPU302" if is_told else ""))
+
+
+HEADS = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    net = nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    train_loader = []
+
+    def train(criterion):
+        for x, y in train_loader:
+            x, y = x.to(device), y.to(device)
+            net.eval()  # its statistics stay
+            loss = torch.zeros((), device=device)
+            GUARD
+                for i in range(3):MARK
+                    loss = loss + further(loss, net(x), y)
+            optimizer.zero_grad()
+            BEHIND
+            optimizer.step()
+            torch_xla.sync()
+
+    def further(loss, out, y):
+        return net(out * loss).sum() - y.sum()
+
+    net.eval()
+    train(nn.CrossEntropyLoss())
+    """
+
+
+@pytest.mark.parametrize(
+    ("guard", "behind", "is_told"),
+    [
+        ("if True:", "loss.backward()", False),
+        ("if True:", "torch.mean(net(x)).backward()", False),  # behind it all the same
+        ("with torch.no_grad():", "net(loss * x).sum().backward()", True),  # labels that are guessed
+    ],
+)
+def test_loop_that_a_backward_pass_goes_through(tmp_path: Path, guard: str, behind: str, is_told: bool) -> None:
+    text = HEADS.replace("GUARD", guard).replace("BEHIND", behind)
+    agree(tmp_path, select="TPU302", train=text.replace("MARK", "  # TPU302" if is_told else ""))
