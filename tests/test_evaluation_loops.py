@@ -579,3 +579,57 @@ HEADS = """\
 def test_loop_that_a_backward_pass_goes_through(tmp_path: Path, guard: str, behind: str, is_told: bool) -> None:
     text = HEADS.replace("GUARD", guard).replace("BEHIND", behind)
     agree(tmp_path, select="TPU302", train=text.replace("MARK", "  # TPU302" if is_told else ""))
+
+
+MEASURED = """\
+    import torch
+    from torch import nn
+    from metrics import accuracy
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 2).to(device)
+    MODE
+    right, summed = 0.0, torch.zeros((), device=device)
+    for x, y in test_loader:  # TPU302
+        x, y = x.to(device), y.to(device)
+        with torch.no_grad():
+            out = model(x)
+            READ
+    """
+ACCURACY = "def accuracy(out, y):\n    return (out.argmax(1) == y).float().mean().item()\n"
+ADDED = "right += accuracy(out, y)"
+
+
+@pytest.mark.parametrize(
+    ("measure", "read", "is_told"),
+    [
+        (ACCURACY, ADDED, False),
+        (ACCURACY, "right = accuracy(out, y); count = 1", False),
+        (ACCURACY.replace(".item()", ".cpu().numpy()"), ADDED, False),
+        ("def accuracy(out, y):\n    return out.item()\n", ADDED, True),  # computed already
+        (ACCURACY.replace("return", "print(out.sum())\n    return"), ADDED, True),
+        (ACCURACY.replace("return", "n = out.sum().item()\n    return n +"), ADDED, True),
+        (ACCURACY.replace("return", "if len(y) > 1:\n        return"), ADDED, True),  # not in every turn
+        (ACCURACY, f"{ADDED} + out.sum().item()", True),
+        (ACCURACY, f"{ADDED}; print(out.sum())", True),  # another read needs the same pass
+        (ACCURACY, f"summed += out.sum(); {ADDED}", True),  # left to the next turn
+        (ACCURACY, f"outs.append(out); {ADDED}", True),
+    ],
+)
+def test_read_that_runs_the_whole_turn(tmp_path: Path, measure: str, read: str, is_told: bool) -> None:
+    """What is left is forgotten; a boundary would run it once more."""
+    text = MEASURED.replace("READ", read).replace("MODE", "model.eval()")
+    agree(tmp_path, select="TPU302", metrics=measure, train=text if is_told else text.replace("  # TPU302", ""))
+
+
+def test_read_that_leaves_the_statistics_of_layers(tmp_path: Path) -> None:
+    """Layers that are not in evaluation mode change theirs in every turn, and no read needs them."""
+    training = """\
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in batches:
+        model(batch.to(device)).sum().backward()
+        optimizer.step()
+        torch_xla.sync()
+"""
+    text = MEASURED.replace("READ", ADDED).replace("    MODE\n", training)
+    agree(tmp_path, select="TPU302", metrics=ACCURACY, train=text)
