@@ -537,3 +537,31 @@ def test_products_of_sparse_tensors_that_stay(tmp_path: Path, rest: str, new: st
     fixed = ported(tmp_path, "TPU007,TPU135", train="import torch_xla\n" + PRODUCTS.replace("REST", rest))
     assert f"return {new}\n" in fixed
     assert fixed.count(".to_dense()") == int(rest != new)
+
+
+@pytest.mark.parametrize(
+    ("made", "new"),
+    [
+        ("torch.ones(4) \\\n        .to(device)", "torch.ones(4, device=device)\n"),
+        ("(torch.ones(4)\n        .to(device))", "(torch.ones(4, device=device))\n"),
+        ("((torch.ones(4))\n        .to(device))", "((torch.ones(4, device=device)))\n"),
+        ("(torch.ones(4)  # all\n        .to(device))", "(torch.ones(4, device=device)  # all\n        )\n"),
+        ("torch.ones(4).to(device)", "torch.ones(4, device=device)\n"),
+    ],
+)
+def test_call_in_a_row_of_its_own(tmp_path: Path, made: str, new: str) -> None:
+    """What is taken off leaves no row behind, unless a comment ends the one above."""
+    text = f"""\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in batches:
+    mask = {made}
+    (model(x.to(device)) * mask).sum().backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+    assert f"    mask = {new}    (model(" in ported(tmp_path, "TPU017", train=text)
