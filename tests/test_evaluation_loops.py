@@ -499,3 +499,137 @@ def test_what_a_comprehension_gives_a_function_is_no_sample_that_is_gone_on_with
             return x
         """
     agree(tmp_path, select="TPU302", train=train)
+
+
+PROBED = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    net = nn.Linear(4, 4)
+    net.eval()
+    BETWEEN
+    net.to(device)
+
+    def run(loader, totals):
+        START
+        for x, y in loader:MARK
+            totals += net(x.to(device)).detach()
+
+    run([], torch.zeros(4, device=device))
+    """
+
+
+@pytest.mark.parametrize(
+    ("between", "start", "is_told"),
+    [
+        ("print(net)", "print(loader)", True),
+        ("del net; net = nn.Linear(4, 4)", "print(loader)", False),  # another module
+        ("net = nn.Linear(4, 4)", "print(loader)", False),
+        ("net = nn.DataParallel(net)", "print(loader)", True),  # the same one still
+        ("if device.index: net = nn.Linear(4, 4)", "print(loader)", True),  # perhaps the same one
+        ("print(net)", "net.train()", False),  # switched back where it is called
+        ("print(net)", "net.train(); net.eval()", True),
+    ],
+)
+def test_evaluation_mode_of_another_module(tmp_path: Path, between: str, start: str, is_told: bool) -> None:
+    text = PROBED.replace("BETWEEN", between).replace("START", start).replace("in loader", "in train_loader")
+    text = text.replace("run(loader,", "run(train_loader,").replace("print(loader)", "print(train_loader)")
+    agree(tmp_path, select="TPU302", train=text.replace("MARK", "  # TPU302" if is_told else ""))
+
+
+HEADS = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    net = nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    train_loader = []
+
+    def train(criterion):
+        for x, y in train_loader:
+            x, y = x.to(device), y.to(device)
+            net.eval()  # its statistics stay
+            loss = torch.zeros((), device=device)
+            GUARD
+                for i in range(3):MARK
+                    loss = loss + further(loss, net(x), y)
+            optimizer.zero_grad()
+            BEHIND
+            optimizer.step()
+            torch_xla.sync()
+
+    def further(loss, out, y):
+        return net(out * loss).sum() - y.sum()
+
+    net.eval()
+    train(nn.CrossEntropyLoss())
+    """
+
+
+@pytest.mark.parametrize(
+    ("guard", "behind", "is_told"),
+    [
+        ("if True:", "loss.backward()", False),
+        ("if True:", "torch.mean(net(x)).backward()", False),  # behind it all the same
+        ("with torch.no_grad():", "net(loss * x).sum().backward()", True),  # labels that are guessed
+    ],
+)
+def test_loop_that_a_backward_pass_goes_through(tmp_path: Path, guard: str, behind: str, is_told: bool) -> None:
+    text = HEADS.replace("GUARD", guard).replace("BEHIND", behind)
+    agree(tmp_path, select="TPU302", train=text.replace("MARK", "  # TPU302" if is_told else ""))
+
+
+MEASURED = """\
+    import torch
+    from torch import nn
+    from metrics import accuracy
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 2).to(device)
+    MODE
+    right, summed = 0.0, torch.zeros((), device=device)
+    for x, y in test_loader:  # TPU302
+        x, y = x.to(device), y.to(device)
+        with torch.no_grad():
+            out = model(x)
+            READ
+    """
+ACCURACY = "def accuracy(out, y):\n    return (out.argmax(1) == y).float().mean().item()\n"
+ADDED = "right += accuracy(out, y)"
+
+
+@pytest.mark.parametrize(
+    ("measure", "read", "is_told"),
+    [
+        (ACCURACY, ADDED, False),
+        (ACCURACY, "right = accuracy(out, y); count = 1", False),
+        (ACCURACY.replace(".item()", ".cpu().numpy()"), ADDED, False),
+        ("def accuracy(out, y):\n    return out.item()\n", ADDED, True),  # computed already
+        (ACCURACY.replace("return", "print(out.sum())\n    return"), ADDED, True),
+        (ACCURACY.replace("return", "n = out.sum().item()\n    return n +"), ADDED, True),
+        (ACCURACY.replace("return", "if len(y) > 1:\n        return"), ADDED, True),  # not in every turn
+        (ACCURACY, f"{ADDED} + out.sum().item()", True),
+        (ACCURACY, f"{ADDED}; print(out.sum())", True),  # another read needs the same pass
+        (ACCURACY, f"summed += out.sum(); {ADDED}", True),  # left to the next turn
+        (ACCURACY, f"outs.append(out); {ADDED}", True),
+    ],
+)
+def test_read_that_runs_the_whole_turn(tmp_path: Path, measure: str, read: str, is_told: bool) -> None:
+    """What is left is forgotten; a boundary would run it once more."""
+    text = MEASURED.replace("READ", read).replace("MODE", "model.eval()")
+    agree(tmp_path, select="TPU302", metrics=measure, train=text if is_told else text.replace("  # TPU302", ""))
+
+
+def test_read_that_leaves_the_statistics_of_layers(tmp_path: Path) -> None:
+    """Layers that are not in evaluation mode change theirs in every turn, and no read needs them."""
+    training = """\
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in batches:
+        model(batch.to(device)).sum().backward()
+        optimizer.step()
+        torch_xla.sync()
+"""
+    text = MEASURED.replace("READ", ADDED).replace("    MODE\n", training)
+    agree(tmp_path, select="TPU302", metrics=ACCURACY, train=text)

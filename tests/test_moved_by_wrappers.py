@@ -294,3 +294,42 @@ def test_states_of_a_model_that_another_file_wraps(
     assert text.count("model.load_state_dict(state)") == int(told)
     tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU604", cwd=tmp_path)
     assert (tmp_path / "train.py").read_text() == text
+
+
+LEFT = """\
+import torch
+from torch import nn
+
+def train(model, dataset, devices):
+    if not isinstance(model, nn.DataParallel):
+        # its own devices
+        model = nn.DataParallel(model, device_ids=devices)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = torch.utils.data.DataLoader(dataset, batch_size=4, drop_last=True)
+    for images, labels in loader:
+        MOVED
+        loss = nn.functional.cross_entropy(model(images), labels.cuda())
+        loss.backward()
+        optimizer.step()
+    print(ASKED.state_dict())
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "asked", "call", "wrappers"),
+    [
+        ("pass", "model.module", "model(images.to(torch_xla.device()))", 1),  # the wrapper stays
+        ("images = images.cuda()", "model.module", "model(images)", 1),
+        ("pass", "model", "model(images.to(torch_xla.device()))", 0),
+    ],
+)
+def test_inputs_of_a_wrapper_that_stays(tmp_path: Path, moved: str, asked: str, call: str, wrappers: int) -> None:
+    """Without GPUs it hands on what it is given, where it lies."""
+    path = tmp_path / "train.py"
+    path.write_text(LEFT.replace("MOVED", moved).replace("ASKED", asked))
+    tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU0,TPU604", cwd=tmp_path)
+    text = path.read_text()
+    assert f"cross_entropy({call}, labels" in text
+    assert text.count("DataParallel(model") == wrappers
+    tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU0,TPU604", cwd=tmp_path)
+    assert path.read_text() == text

@@ -504,3 +504,64 @@ def test_a_tensor_class_with_which_more_is_done_stays(tmp_path: Path, call: str)
     convert = "from torch.autograd import Variable\n\n\n" + CONVERTS
     text = ported(tmp_path, "TPU001,TPU002,TPU003", train=HANDS.format(call), convert=convert)
     assert "dtype = torch.cuda.FloatTensor\n" in text
+
+
+PRODUCTS = """\
+import torch
+
+def gathered(edges, values, x, n):
+    a = torch.sparse_coo_tensor(edges, values, (n, n)).to(edges.device)
+    return REST
+
+x = torch.randn(4, 3).to("cuda")
+edges, weight = torch.tensor([[0, 1], [1, 2]]).cuda(), torch.nn.Parameter(torch.ones(2, device="cuda"))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for _ in range(30):
+    loss = gathered(edges, weight, x, 4).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "new"),
+    [
+        ("torch.sparse.mm(a, x)", "torch.mm(a, x)"),
+        ("torch.sparse.mm(a, a).coalesce().values()", "torch.sparse.mm(a, a).coalesce().values()"),
+        ("torch.sparse.sum(torch.sparse.mm(a, a), 1).values()", "torch.sparse.sum(torch.sparse.mm(a, a), 1).values()"),
+    ],
+)
+def test_products_of_sparse_tensors_that_stay(tmp_path: Path, rest: str, new: str) -> None:
+    """Where the factors have to stay sparse, which is told, so does their product."""
+    fixed = ported(tmp_path, "TPU007,TPU135", train="import torch_xla\n" + PRODUCTS.replace("REST", rest))
+    assert f"return {new}\n" in fixed
+    assert fixed.count(".to_dense()") == int(rest != new)
+
+
+@pytest.mark.parametrize(
+    ("made", "new"),
+    [
+        ("torch.ones(4) \\\n        .to(device)", "torch.ones(4, device=device)\n"),
+        ("(torch.ones(4)\n        .to(device))", "(torch.ones(4, device=device))\n"),
+        ("((torch.ones(4))\n        .to(device))", "((torch.ones(4, device=device)))\n"),
+        ("(torch.ones(4)  # all\n        .to(device))", "(torch.ones(4, device=device)  # all\n        )\n"),
+        ("torch.ones(4).to(device)", "torch.ones(4, device=device)\n"),
+    ],
+)
+def test_call_in_a_row_of_its_own(tmp_path: Path, made: str, new: str) -> None:
+    """What is taken off leaves no row behind, unless a comment ends the one above."""
+    text = f"""\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in batches:
+    mask = {made}
+    (model(x.to(device)) * mask).sum().backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+    assert f"    mask = {new}    (model(" in ported(tmp_path, "TPU017", train=text)

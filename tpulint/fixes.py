@@ -167,8 +167,11 @@ class FixBuilder:
             return
         # A name in the tree is normalised; the dot is looked for in front of it, in the text.
         name = self._index.span(attribute).end - len(attribute.attr)
-        dot = self._source.text.rfind(".", 0, name)
-        self.replace(Span(dot, self._index.span(whole).end), text)
+        start = self._source.text.rfind(".", 0, name)
+        between = self._source.text[self._index.span(head).end : start]
+        if not text and "#" not in between:  # nothing is left that could stand in the next row
+            start -= len(between) - len(between.rstrip(" \t\r\n\\"))
+        self.replace(Span(start, self._index.span(whole).end), text)
 
     def delete(self, statement: ast.stmt, indent: str | None = None) -> None:
         """Remove a whole statement with its line; a block that loses all of its statements gets ``pass``.

@@ -40,6 +40,8 @@ _KEEPING = frozenset({
     "numpy.sqrt", "numpy.exp", "numpy.floor", "numpy.ceil", "numpy.round",
 })  # fmt: skip
 """Functions of one number that have another result for another one."""
+_CASTS = frozenset({"long", "int", "float", "squeeze"})
+"""Methods of a tensor of one number that give the same number."""
 _OF_SEVERAL = frozenset({"builtins.max", "builtins.min", "builtins.sum"})
 
 
@@ -197,7 +199,9 @@ class ChangingNumbers:
         return isinstance(cause, ast.Call) and self._index.qualified_name(cause.func) in _DRAWS
 
     def _of_draw(self, node: ast.expr) -> ast.Call | None:
-        """A random tensor of the host that is made into a number: ``torch.randint(9, (1,)).item()``."""
+        """A random tensor of the host that is made into a number: ``torch.randint(9, (1,)).long().item()``."""
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
+            node = node.func.value
         name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or name not in ("torch.randint", "torch.rand"):
             return None

@@ -14,7 +14,7 @@ from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
-from tpulint.semantic.tree import FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.walks import goes_along
 
 _MOVES = frozenset({"to", "cuda"})
@@ -82,7 +82,28 @@ class Evaluation:
         if goes_along(self._tree, self._names, loop):
             return False
         events = self._events.of(loop)
+        if not events.backwards and self._is_gone_back_through(loop, step_loops):
+            return False
         return not events.updates and (not events.backwards or self._is_against_adversary(loop))
+
+    def _is_gone_back_through(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
+        """Whether a loop within a step makes what a backward pass behind it goes through.
+
+        ``loss = loss + criterion(outputs[i], labels)``: a boundary in each of its turns would cut the step into pieces.
+        """
+        tree = self._tree
+        if self.batches.takes_batches(loop) or self.switches.is_under_no_grad(loop):
+            return False
+        around: ast.AST = loop
+        while isinstance(around, ast.stmt) and not isinstance(around, FUNCTIONS) and around not in step_loops:
+            behind = tree.suite_of(around)[tree.position_of(around) + 1 :]
+            if any(self._events.events_in(item).backwards for item in behind):
+                return any(step in step_loops for step in tree.ancestors(loop)) or self._is_of_step(loop)
+            around = tree.parents[around]
+        return False
+
+    def _is_of_step(self, loop: LoopNode) -> bool:
+        return self._tree.function_of(loop) in self._run_by_steps
 
     def _hands_on_batches(self, loop: LoopNode) -> bool:
         """Whether a loop gives each batch to what runs a module: ``model.features(x)``, ``objective(model, x)``.
@@ -101,8 +122,7 @@ class Evaluation:
 
         ``for t in reversed(range(steps)): x = self.p_sample(x, t)``, in nothing that a training step does.
         """
-        is_of_step = self._tree.function_of(loop) in self._run_by_steps
-        if is_of_step or any(outer in step_loops for outer in self._tree.ancestors(loop)):
+        if self._is_of_step(loop) or any(outer in step_loops for outer in self._tree.ancestors(loop)):
             return False
         calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
         return any(

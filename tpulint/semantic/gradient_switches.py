@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
@@ -53,10 +53,11 @@ class GradientSwitches:
         target = node.func if isinstance(node, ast.Call) else node
         return self._names.qualified(target) in facts.NO_GRAD_CONTEXTS
 
-    def is_called_so(self, node: ast.AST, depth: int = 0) -> bool:
+    def is_called_so(self, node: ast.stmt | ast.expr, depth: int = 0, *, trains: bool = False) -> bool:
         """Whether all calls of the function in which a node stands are made where no gradient is wanted.
 
-        Of a forward pass those are never all: whoever runs the module calls it.
+        Of a forward pass those are never all: whoever runs the module calls it. What ``eval()`` says where the function
+        is called is over where it ``trains``, by a ``train()`` of its own in front of the node.
         """
         function = self._tree.function_of(node)
         calls = [] if function is None else self._definitions.calls_of(function)
@@ -67,10 +68,11 @@ class GradientSwitches:
             calls_out = (call for call in self._outside if call.function == name and not call.is_unfollowed)
             quiet = [call.is_quiet for call in calls_out if call.turn == NOW_AND_THEN]
             return bool(quiet) and all(quiet)
+        trains = trains or (bool(calls) and self.last_switch(node) == "train")
         return bool(calls) and all(
             self.is_under_no_grad(call)
-            or self.is_behind_eval(call)
-            or (depth < _DEPTH and self.is_called_so(call, depth + 1))
+            or (not trains and self.is_behind_eval(call))
+            or (depth < _DEPTH and self.is_called_so(call, depth + 1, trains=trains))
             for call in calls
         )
 
@@ -78,10 +80,11 @@ class GradientSwitches:
         """Whether ``eval()``, not ``train()``, is the last switch of a module in front of a node, in its function."""
         return self.last_switch(node) == "eval"
 
-    def last_switch(self, node: LoopNode | ast.Call) -> str | None:
+    def last_switch(self, node: ast.stmt | ast.expr) -> str | None:
         """The last switch of a module in front of a node, in its function: ``eval`` or ``train``.
 
-        ``train(False)`` is ``eval``.
+        ``train(False)`` is ``eval``. That of a module whose variable means another one by then says nothing:
+        ``probe.eval()``, and ``probe = Net()`` behind it.
         """
         if self._switches is None:
             self._switches = {}
@@ -97,7 +100,7 @@ class GradientSwitches:
         begin, function = (node.lineno, node.col_offset), self._tree.function_of(node)
         last = None
         for call in self._switches.get(function, ()):
-            if (call.lineno, call.col_offset) < begin:
+            if (call.lineno, call.col_offset) < begin and not self._is_given_up(call, node):
                 last = call
         if last is None or (given := self._mode_given(last)) is not None:
             return None if last is None else given
@@ -106,6 +109,31 @@ class GradientSwitches:
         modes = values_given(last)
         is_off = any(isinstance(mode, ast.Constant) and mode.value is False for mode in modes)
         return "eval" if is_off else last.func.attr
+
+    def _is_given_up(self, switch: ast.Call, node: ast.AST) -> bool:
+        """Whether the variable of a module that is switched is deleted, or means another one, in front of a node."""
+        module = switch.func.value if isinstance(switch.func, ast.Attribute) else None
+        if not isinstance(module, ast.Name):
+            return False
+        tree, switched = self._tree, self._tree.statement_of(switch)
+        later = (
+            binding
+            for binding in self._names.bindings(module)
+            if tree.start(switched) < tree.start(binding.node) < tree.start(node)
+            and tree.function_of(binding.node) is tree.function_of(switch)
+        )
+        block = tree.suite_of(switched)  # one in a branch may not be run
+        return any(
+            binding.kind in ("assign", "delete")
+            and any(item is binding.statement for item in block)
+            and not any(isinstance(part, ast.Name) and part.id == module.id for part in self._parts_of(binding.value))
+            for binding in later
+        )
+
+    @staticmethod
+    def _parts_of(value: ast.expr | None) -> Iterator[ast.AST]:
+        """What a value is made of: ``net = nn.DataParallel(net)`` is the same module still."""
+        return iter(()) if value is None else ast.walk(value)
 
     def is_without_training(self, node: ast.AST) -> bool:
         """Whether a node stands where ``self.training`` is false, ``if self.training: ... else: node``, or a flow is

@@ -18,6 +18,11 @@ _CONVERSIONS = ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")
 _STAYS_SPARSE = frozenset({
     "coalesce", "float", "double", "half", "long", "type", "t", "transpose", "detach", "clone", "requires_grad_",
 })  # fmt: skip
+_NEEDS_SPARSE = ("_indices", "_values", "_nnz", "indices", "coalesce", "is_coalesced")
+"""Methods that a dense tensor does not have."""
+_NEEDS_SPARSE_FUNCTIONS = (
+    "torch.sparse.sum", "torch.sparse.softmax", "torch.sparse.log_softmax", "torch.sparse.sampled_addmm", "torch.hspmm",
+)  # fmt: skip
 
 
 class Way(NamedTuple):
@@ -117,3 +122,14 @@ def _has_host_values(ctx: FileContext, call: ast.Call) -> bool:
         return False
     value = ctx.index.value(call.args[at])
     return value.kind is Kind.TENSOR and value.side is Side.HOST
+
+
+def needs_sparse(ctx: FileContext, makers: list[ast.Call]) -> bool:
+    """Whether the file makes sparse tensors, and does with them what cannot be done with dense ones."""
+    if not makers:
+        return False
+    if next(ctx.index.calls_to(*_NEEDS_SPARSE_FUNCTIONS), None) is not None:
+        return True
+    ends = {follow(ctx, call)[1] for call in makers}
+    needing = (call for call, _ in ctx.index.method_calls(*_NEEDS_SPARSE))
+    return any(call not in ends and follow(ctx, call)[0] is None for call in needing)

@@ -69,8 +69,9 @@ def _fix(ctx: FileContext, calls: list[ast.Call]) -> FixBuilder | None:
             return None
         if _is_behind_mark(ctx, recorded, marks):
             fix.replace(recorded, f"{name} = {clock}")
-        elif (boundary := _boundary_above(ctx, recorded)) is not None:
-            fix.replace(boundary, wait)
+        elif (above := _wait_above(ctx, recorded, wait)) is not None:
+            if ctx.text(above) != wait:
+                fix.replace(above, wait)
             fix.replace(recorded, f"{name} = {clock}")
         else:
             fix.replace(recorded, f"{wait}\n{fix.indent_of(recorded)}{name} = {clock}")
@@ -158,13 +159,15 @@ def _is_behind_mark(ctx: FileContext, statement: ast.Expr, marks: _Marks) -> boo
     return bool(above) and any(recorded is above[-1] for recorded, _ in marks.recorded)
 
 
-def _boundary_above(ctx: FileContext, statement: ast.Expr) -> ast.stmt | None:
-    """The plain step boundary right above a mark, which can wait as well."""
+def _wait_above(ctx: FileContext, statement: ast.Expr, wait: str) -> ast.stmt | None:
+    """What waits right above a mark, or can: ``torch.cuda.synchronize()``, a plain step boundary."""
     suite = ctx.index.tree.suite_of(statement)
     above = suite[suite.index(statement) - 1] if suite[0] is not statement else None
     value = above.value if isinstance(above, ast.Expr) else None
-    is_boundary = isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) == "torch_xla.sync"
-    return above if above is not None and is_boundary and ctx.text(above).endswith("()") else None
+    if above is None or not isinstance(value, ast.Call):
+        return None
+    is_plain = ctx.index.qualified_name(value.func) in (_WAIT, "torch_xla.sync") and ctx.text(above).endswith("()")
+    return above if is_plain or ctx.text(above) == wait else None
 
 
 def _waits_behind(ctx: FileContext, statement: ast.Expr) -> Iterator[ast.Expr]:

@@ -9,23 +9,18 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.values import is_true
-from tpulint_rules.device._sparse_ways import follow, makes_sparse, way_of
+from tpulint_rules.device._sparse_ways import follow, makes_sparse, needs_sparse, way_of
 
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
 _DENSE_MOVES = "All its elements are copied to the device."
 _GRADIENT = "The whole table gets a gradient, and the optimizer updates all of it in every step."
-_NEEDS_SPARSE = ("_indices", "_values", "_nnz", "indices", "coalesce", "is_coalesced")
-"""Methods that a dense tensor does not have."""
-_NEEDS_SPARSE_FUNCTIONS = (
-    "torch.sparse.sum", "torch.sparse.softmax", "torch.sparse.log_softmax", "torch.sparse.sampled_addmm", "torch.hspmm",
-)  # fmt: skip
 _EMBEDDINGS = ("torch.nn.Embedding", "torch.nn.EmbeddingBag")
 _SPARSE_ADAM = "torch.optim.SparseAdam"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     makers = [call for call in ctx.index.calls if makes_sparse(ctx, call)]
-    is_needed = bool(makers) and _is_needed(ctx, makers)
+    is_needed = needs_sparse(ctx, makers)
     moved = _moved_elsewhere(ctx, makers)
     too_early = list(_moved_too_early(ctx))
     for call in makers:
@@ -114,15 +109,6 @@ def _make_dense(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
         fix.replace(Span(end - len(func.attr), ctx.index.span(call).end), "to_dense()")
     else:
         fix.append(call, ".to_dense()")
-
-
-def _is_needed(ctx: FileContext, makers: list[ast.Call]) -> bool:
-    """Whether the file does with sparse tensors what cannot be done with dense ones."""
-    if next(ctx.index.calls_to(*_NEEDS_SPARSE_FUNCTIONS), None) is not None:
-        return True
-    ends = {follow(ctx, call)[1] for call in makers}
-    needing = (call for call, _ in ctx.index.method_calls(*_NEEDS_SPARSE))
-    return any(call not in ends and follow(ctx, call)[0] is None for call in needing)
 
 
 # -------------------------------------------------------------------- gradients

@@ -20,6 +20,7 @@ _NEVER_SCATTERS = (
     "`DataParallel` finds no GPUs on a TPU machine and hands the model what it is given: the `scatter` of this class, "
     "which puts a batch together and on the device, is never called"
 )
+_MOVED = "Inputs on the host, which it moved to the GPUs, are moved."
 _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
     "torch.accelerator.device_count", "torch.accelerator.is_available",
@@ -67,16 +68,16 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.MODULE)
         fix.fold({guard: False}).write()
         if move_inputs(ctx, fix, call, wrappers.calls_of(call)):
-            fix.lower(Applicability.UNSAFE, "Inputs on the host, which it moved to the GPUs, are moved.")
+            fix.lower(Applicability.UNSAFE, _MOVED)
         return fix
     reason = "Keys of the state_dict lose the prefix `module.`, which others may wait for."
     fix = ctx.fix("Use the model itself", Applicability.UNSAFE, reason, Scope.STATEMENT)
     statement = ctx.index.statement_of(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or is_unwrapped_elsewhere(ctx.index):
-        return None
+        return _fix_of_inputs(ctx, call, wrappers)
     if not strip_prefixes(ctx, fix, statement, target):
-        return None
+        return _fix_of_inputs(ctx, call, wrappers)
     move_inputs(ctx, fix, call, wrappers.calls_of(call))
     moves = moves_for_others(ctx, fix, call, wrappers)
     whole = _choice_without(ctx, call, wrapped) or call
@@ -93,6 +94,12 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     fix.replace(Span(outer.start, inner.start), "" if atom else "(")
     fix.replace(Span(inner.end, outer.end), "" if atom else ")")
     return fix
+
+
+def _fix_of_inputs(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | None:
+    """Of a wrapper that stays, since somebody asks for its ``.module``: without GPUs it hands on what it is given."""
+    fix = ctx.fix("Move the inputs, which it leaves on the host", Applicability.UNSAFE, _MOVED, Scope.STATEMENT)
+    return fix if move_inputs(ctx, fix, call, wrappers.calls_of(call)) else None
 
 
 def _choice_without(ctx: FileContext, call: ast.Call, wrapped: ast.expr) -> ast.IfExp | None:

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
 from tpulint_rules.host_sync._scaled_products import add_scaled_product
@@ -25,6 +26,7 @@ _NAMES = {
 _TAKEN_BY_CTC = 4
 _FACTORED = ("covariance_matrix", "precision_matrix")
 _WEIGHT_NORM = ("torch.nn.utils.weight_norm", "torch.nn.utils.weight_norm.weight_norm")
+_SPARSE_PRODUCT = "torch.sparse.mm"
 _DENSE = "Both factors must be on the device, where no sparse ones exist."
 _ROUNDED = "The weight is computed by other operations: its last digits may differ."
 
@@ -39,7 +41,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         gradient = found is None
         found = found or _gradient(ctx, call)
         turn = None if found is None else index.turn_code.turn_of(call)
-        if found is None or turn is None or index.value(found[1]).side is not Side.DEVICE:
+        if found is None or turn is None or index.value(found[1]).side is not Side.DEVICE or _is_of_sparse(ctx, call):
             continue
         operation, tensor = found
         if gradient and (turn != STEP or not index.regions.records_gradient(call)):
@@ -87,9 +89,16 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
+def _is_of_sparse(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a product is one of sparse tensors that stay so, ``mm(a, b).coalesce()``: it fails before it runs."""
+    if ctx.index.qualified_name(call.func) != _SPARSE_PRODUCT:
+        return False
+    return needs_sparse(ctx, [maker for maker in ctx.index.calls if makes_sparse(ctx, maker)])
+
+
 def _dense_product(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     """``torch.mm`` for ``torch.sparse.mm``: of tensors on the device both are dense."""
-    if ctx.index.qualified_name(call.func) != "torch.sparse.mm" or len(call.args) != 2 or call.keywords:
+    if ctx.index.qualified_name(call.func) != _SPARSE_PRODUCT or len(call.args) != 2 or call.keywords:
         return None
     fix = ctx.fix("Multiply dense matrices", Applicability.UNSAFE, _DENSE)
     fix.rename_callee(call, f"{fix.use('torch', at=call)}.mm")

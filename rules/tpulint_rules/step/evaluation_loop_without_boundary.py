@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic import LoopNode
+from tpulint.semantic.reading_calls import ReadingCalls
 from tpulint_rules.step._host_loops import runs_on_host
 from tpulint_rules.step._kept_pending import SAFE, kept_pending
 
@@ -21,8 +22,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.kinds.mentions_device:
         return
+    reading_calls = ReadingCalls(index)
     for loop in index.regions.evaluation_loops:
         if index.regions.boundaries_in(loop) or index.clocks.ends_batch(loop) or runs_on_host(ctx, loop):
+            continue
+        if reading_calls.run_turns(loop):
             continue
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
         if index.kept_states.are_deleted:
