@@ -2656,3 +2656,47 @@ def test_wait_in_front_of_a_clock_behind_a_question_for_the_device(guard: str, w
 def test_wait_behind_a_question_for_more_or_without_a_clock(old: str, new: str) -> None:
     text = TIMED.replace("GUARD", 'if device.type != "cpu"').replace(old, new)
     assert text.count("wait=True") == port(text, select=("TPU001", "TPU010", "TPU301")).text.count("wait=True") == 0
+
+
+# -------------------------------------------------------------------- values of layers
+
+
+LAYER = """
+import torch
+from torch import nn
+
+layer = nn.Linear(4, 4)
+BETWEEN
+layer.weight.data = torch.zeros(4, 4, device="cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["", "print(1)", "layer.bias.data = torch.ones(4)", "other = nn.Linear(4, 4)"],
+)
+def test_values_on_the_device_of_a_layer_on_the_host_become_a_parameter(between: str) -> None:
+    after = port(LAYER.replace("BETWEEN", between), unsafe=False).text
+    assert 'layer.weight = torch.nn.Parameter(torch.zeros(4, 4, device="xla"))' in after
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "layer.to('cuda')",
+        "layer = layer.cuda()",
+        "layer.weight.requires_grad = False",
+        "optimizer = torch.optim.SGD(layer.parameters(), 0.1)",
+        "other = nn.Linear(4, 4)\nother.weight = layer.weight",
+        "torch.set_default_device('cuda')",
+    ],
+)
+def test_layers_that_may_be_on_the_device_or_share_their_parameters_keep_them(between: str) -> None:
+    after = port(LAYER.replace("BETWEEN", between)).text
+    assert 'layer.weight.data = torch.zeros(4, 4, device="xla")' in after
+
+
+@pytest.mark.parametrize("made", ["nn.Linear(4, 4, device='cuda')", "nn.Linear(4, 4, **options)", "build()"])
+def test_layers_that_were_perhaps_made_on_the_device_keep_their_parameters(made: str) -> None:
+    after = port(LAYER.replace("BETWEEN", "").replace("nn.Linear(4, 4)", made)).text
+    assert 'layer.weight.data = torch.zeros(4, 4, device="xla")' in after

@@ -201,3 +201,20 @@ def test_a_frozen_network_of_another_file_that_has_none(tmp_path: Path, last: st
     """What the network is made of is in sight."""
     main = FROZEN.replace("loss.backward()", "loss.backward()  # TPU323") if is_told else FROZEN
     agree(tmp_path, "TPU323", main=main, networks=NETWORKS.replace("LAST", last))
+
+
+def test_a_network_that_a_package_hands_on(tmp_path: Path) -> None:
+    """The files of a package are as near as the package is; those behind further imports are too far to say."""
+    for name, text in {
+        "nets/__init__": "from .model import Net\n",
+        "nets/model": "from .parts import *\n\nclass Net(Base):\n    pass\n",
+        "nets/parts": f"from torch import nn\n\nclass Base(nn.Module):\n    body = {NORMED}\n",
+        "far/model": "from far.first import Base\n\nclass Net(Base):\n    pass\n",
+        "far/first": "from far.second import Base\n",
+        "far/second": f"from torch import nn\n\nclass Base(nn.Module):\n    body = {NORMED}\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.py").write_text(text)
+    near = program("  # TPU323", IMPORT="from nets import Net", NETWORK="Net()")
+    far = program(IMPORT="from far.model import Net", NETWORK="Net()")
+    agree(tmp_path, "TPU323", near=near, beyond=far)

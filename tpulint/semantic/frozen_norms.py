@@ -226,14 +226,18 @@ class FrozenNorms:
 
     def _has_norms(self) -> bool:
         """Whether this file, or one that it takes networks from, speaks of batch normalisations."""
-        waiting, seen = [(self._index, 0)], set()
+        waiting, reached = [(self._index, 0)], dict[str, int]()
         while waiting:
             index, hops = waiting.pop()
             if index.source.has_any(_NORM_WORDS) and index.mentions(_NORMS):
                 return True
-            if hops < _HOPS and index.source.path not in seen:
-                seen.add(index.source.path)
-                waiting.extend((other, hops + 1) for other in index.imported.files())
+            path = index.source.path
+            if hops <= _HOPS and hops < reached.get(path, _HOPS + 1):
+                reached[path] = hops
+                # A package only hands on what its files define.
+                further = hops + (not path.endswith("__init__.py"))
+                if further <= _HOPS:
+                    waiting.extend((other, further) for other in index.imported.files())
         return False
 
 

@@ -13,7 +13,7 @@ INSTEAD = (
     "Move the module that owns it with `.to(device)`, or swap the parameter itself: "
     "`torch.utils.swap_tensors(p, torch.nn.Parameter(p.data.to(device), p.requires_grad))`"
 )
-_PARAMETERS = frozenset({"weight", "bias"})
+PARAMETERS = frozenset({"weight", "bias"})
 """What layers of torch call their parameters; anything else may be a plain tensor."""
 _VALUES = ("data", "detach")
 _REASON = "A new parameter takes the place of the old one, which an optimizer that was built before keeps."
@@ -36,7 +36,7 @@ def tensor_set(index: SemanticIndex, move: ast.Call) -> ast.expr | None:
 
 def make_parameter(ctx: FileContext, fix: FixBuilder | None, move: ast.Call, tensor: ast.expr) -> FixBuilder | None:
     """Complete the fix of the move with a new parameter in the place of the old one; None where it may be none."""
-    if fix is None or not isinstance(tensor, ast.Attribute) or tensor.attr not in _PARAMETERS:
+    if fix is None or not isinstance(tensor, ast.Attribute) or tensor.attr not in PARAMETERS:
         return None
     statement = ctx.index.statement_of(move)
     assert isinstance(statement, ast.Assign)

@@ -14,6 +14,7 @@ from tpulint.semantic.devices import Devices
 from tpulint.semantic.variables import last_name
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda
+from tpulint_rules.device._layer_values import give_parameters
 from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
@@ -224,6 +225,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         folding.delete(statement)
     strip_of_dropped(ctx, fix, folding)
     folding.write()
+    give_parameters(ctx, fix)
     named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
     if named or named_outside or fallbacks:
         fix.use("torch_xla")

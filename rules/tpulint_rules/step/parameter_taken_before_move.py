@@ -12,6 +12,8 @@ from tpulint.semantic.moves import Move
 
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 _PARAMETERS = ("weight", "bias")
+_OF_TORCH = frozenset({"data", "grad", "requires_grad", "names"})
+"""Attributes of all tensors that can be set."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -27,6 +29,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 help=advice,
                 related=((ctx.index.span(move.call), "the move"),),
             )
+    yield from _marked(ctx, advice)
     for node in ctx.index.tree.attributes:
         statement = ctx.index.parent(node)
         if node.attr not in _PARAMETERS or not isinstance(statement, ast.Assign) or statement.value is not node:
@@ -41,6 +44,37 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(
                 statement,
                 f"`{target.id}` stays on the host: {_moved(ctx, move)}",
+                help=advice,
+                related=((ctx.index.span(move.call), "the move"),),
+            )
+
+
+def _marked(ctx: FileContext, advice: str) -> Iterator[Finding]:
+    """``p.is_expert = True``: attributes of their own that parameters are given, and asked for behind the move."""
+    attributes = ctx.index.tree.attributes
+    for node in attributes:
+        if not isinstance(node.ctx, ast.Store) or node.attr in _OF_TORCH:
+            continue
+        module = _module_of(ctx, node.value)
+        move = _later_move(ctx, module, node) if module is not None else None
+        if move is None:
+            continue
+        same = [other for other in attributes if other.attr == node.attr and other is not node]
+        behind = [other for other in same if ctx.index.moves.precedes(node, other) is not False]
+        is_asked = any(
+            isinstance(other.ctx, ast.Load)
+            and ctx.index.moves.precedes(move.call, other)
+            and _module_of(ctx, other.value) is not None
+            for other in behind
+        )
+        is_set_again = any(
+            isinstance(other.ctx, ast.Store) and ctx.index.moves.precedes(move.call, other) is not False
+            for other in behind
+        )
+        if is_asked and not is_set_again:
+            yield ctx.finding(
+                node,
+                f"`{ctx.text(node)}` is lost: {_moved(ctx, move)}",
                 help=advice,
                 related=((ctx.index.span(move.call), "the move"),),
             )
