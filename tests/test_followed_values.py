@@ -2288,3 +2288,34 @@ def test_what_the_other_branch_of_a_condition_gives(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU101,TPU103", main=program)
+
+
+def test_the_terms_of_a_loss_that_a_function_returns(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    nets = {"d": model}
+
+    def losses(nets, x, scale):
+        real = adversarial(nets["d"](x), 1)
+        fake = adversarial(nets["d"](-x), 0)
+        weight = scale.item()
+        loss = real + 0.5 * fake
+        return loss, dict(real=real.item(), fake=fake.item())  # TPU101
+
+    def adversarial(logits, target):
+        return F.mse_loss(logits, torch.full_like(logits, target))
+
+    def counts(answers):
+        right = answers["right"].sum()
+        return right + answers["wrong"].sum(), dict(right=right.item())
+
+    for x, y in loader:
+        loss, parts = losses(nets, x.to(device), y)
+        number, shares = counts(y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program)
