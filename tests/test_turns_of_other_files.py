@@ -865,3 +865,52 @@ def test_a_gradient_of_its_own_that_an_attribute_applies(tmp_path: Path, base: s
     one.mkdir()
     if base != "Rounding":
         agree(one, select="TPU204", train=together + train.replace("    from layers import Net\n", ""))
+
+
+def test_masks_of_a_model_in_a_class_of_another_file(tmp_path: Path) -> None:
+    pruning = """\
+    import torch
+    from torch import nn
+
+
+    class Pruner:
+        def __init__(self, model, tree):
+            self.model = model
+            self.tree = tree
+            self.masks = {}
+            for i, module in enumerate(model.modules()):
+                if isinstance(module, nn.Linear):
+                    self.masks[i] = (module.weight.data.abs() > 0.1).cuda()
+
+        def prune(self):
+            for i, module in enumerate(self.model.modules()):
+                if isinstance(module, nn.Linear):
+                    module.weight.data[self.masks[i].eq(0)] = 0.0  # TPU204
+            for name, weight in self.model.named_parameters():
+                weight.data[weight.grad.abs() < 0.1] = 0.0  # TPU204
+
+        def count(self):
+            for node in Tree().modules():
+                node.weight[node.weight > 0] = 0.0
+            for node in self.tree.modules("leaf"):
+                node.weight[node.weight > 0] = 0.0
+
+
+    class Tree:
+        def modules(self):
+            return self.nodes
+    """
+    main = (
+        SETUP
+        + """
+    from pruning import Pruner
+
+    pruner = Pruner(model, None)
+    for x, y in loader:
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        pruner.prune()
+        pruner.count()
+    """
+    )
+    agree(tmp_path, select="TPU204", main=main, pruning=pruning)
