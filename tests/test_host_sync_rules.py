@@ -620,6 +620,42 @@ def test_list_that_is_looked_at_now_and_then_holds_numbers_there() -> None:
     )
 
 
+def test_list_that_only_the_loop_looks_at_is_not_filled_behind_it() -> None:
+    becomes(
+        """
+        losses = []
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            losses.append(loss.item())
+            if step % 10 == 0:
+                print(sum(losses) / 10)
+                losses = []
+        """,
+        """
+        losses = []
+        step_losses = []
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            step_losses.append(loss.detach())
+            if step % 10 == 0:
+                losses.extend(
+                    value
+                    for at in range(0, len(step_losses), 64)
+                    for value in torch.stack(step_losses[at : at + 64]).tolist()
+                )
+                step_losses.clear()
+                print(sum(losses) / 10)
+                losses = []
+        """,
+    )
+
+
 def test_dict_of_lists_that_is_looked_at_in_the_loop_is_left_alone() -> None:
     for look in ("show(history)", "print(history['loss'][-1])", "history[name].append(0.0)"):
         text = f"""
