@@ -914,3 +914,65 @@ def test_masks_of_a_model_in_a_class_of_another_file(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, select="TPU204", main=main, pruning=pruning)
+
+
+def test_a_bank_of_another_file_that_is_filled_in_turns(tmp_path: Path) -> None:
+    bank = """\
+    from functools import cached_property
+
+    import torch
+
+
+    class Bank:
+        def __init__(self, size):
+            self.size = size
+            self.rows = torch.zeros(size, 4).cuda()
+            self.at = 0
+            self.kept = 0
+
+        @property
+        def is_full(self):
+            return self.rows[-1, 0].item() != 0  # TPU101
+
+        @cached_property
+        def scale(self):
+            return self.rows.mean().item()
+
+        @property
+        def total(self):
+            return self.rows.sum().item()
+
+        def get(self):
+            if self.is_full:
+                return self.rows * self.scale
+            return self.rows[: self.at]  # TPU201
+
+        def put(self, rows):
+            n = len(rows)
+            if self.at + n > self.size:
+                self.rows[-n:] = rows
+                self.at = 0
+            else:
+                self.rows[self.at : self.at + n] = rows  # TPU201
+                self.at += n
+            if self.size > 0:
+                self.kept = 0
+            self.rows[self.kept] = rows[0]
+            self.kept += 1
+    """
+    main = (
+        SETUP
+        + """
+    from bank import Bank
+
+    bank = Bank(64)
+    for x, y in loader:
+        rows = model(x.to(device))
+        bank.put(rows.detach())
+        (rows @ bank.get().t()).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    print(bank.total)
+    """
+    )
+    agree(tmp_path, select="TPU101,TPU201", main=main, bank=bank)
