@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.computed_places import computed_places
 from tpulint.semantic.stand_ins import reads_of_stand_ins
+from tpulint.semantic.summed_lists import summed_list
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 from tpulint_rules.host_sync._there_and_back import there_and_back
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.kept_dicts import KeptDict, SummedDict
     from tpulint.semantic.meters import Metered
     from tpulint.semantic.returned_values import ReturnedValue
+    from tpulint.semantic.summed_lists import SummedList
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
@@ -163,6 +165,9 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     summed = ctx.index.kept_dicts.summed(read)
     if summed is not None:
         return _sum_in_dict(ctx, summed)
+    listed = summed_list(ctx.index, read)
+    if listed is not None:
+        return _sum_in_list(ctx, listed)
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
         return _return_tensor(ctx, returned)
@@ -224,6 +229,15 @@ def _sum_in_dict(ctx: FileContext, summed: SummedDict) -> FixBuilder:
     copied = "item()" if are_numbers else "cpu().numpy()[()]"  # an array of no dimensions becomes a number
     for loop, name in summed.loops:
         insert_behind_loop(fix, loop, f"{name} = {{key: value.{copied} for key, value in {name}.items()}}")
+    return fix
+
+
+def _sum_in_list(ctx: FileContext, listed: SummedList) -> FixBuilder:
+    """The list filled with sums on the device, which are read behind the loop."""
+    fix = ctx.fix("Sum on the device and read behind the loop", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for item in listed.reads:
+        keep_on_device(fix, ctx.index, item)
+    insert_behind_loop(fix, listed.loop, f"{listed.name} = [float(value) for value in {listed.name}]")
     return fix
 
 
