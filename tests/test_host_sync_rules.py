@@ -694,6 +694,32 @@ def test_a_list_of_which_more_is_made_than_sums_is_left_alone(start: str, additi
     assert "in parts]" not in fixed
 
 
+@pytest.mark.parametrize(
+    ("text", "fetched"),
+    [
+        ('"{:.3f} {:.3f}".format({}, {})', True),
+        ('"%.3f %.3f" % ({}, {})', True),
+        ('f"{{{}:.3f}} {{{}:.3f}}"', True),
+        ("(tell({}), {})", False),
+    ],
+)
+def test_arrays_of_one_number_in_a_text_are_fetched_together(text: str, fetched: bool) -> None:
+    program = """
+for x in loader:
+    loss = model(x.to(device)).mean()
+    size = model(x.to(device)).abs().mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    show({})
+"""
+    arrays = ("loss.detach().cpu().numpy()", "size.data.cpu().numpy()")
+    shown = text.replace("{:.3f}", "{{:.3f}}") if ".format" in text else text
+    fixed = port(SETUP + program.format(shown.format(*arrays))).text
+    assert ("step_values.tolist()" in fixed) is fetched
+    assert ("numpy()" not in fixed) is fetched
+
+
 def test_dict_of_lists_that_is_looked_at_in_the_loop_is_left_alone() -> None:
     for look in ("show(history)", "print(history['loss'][-1])", "history[name].append(0.0)"):
         text = f"""

@@ -90,11 +90,12 @@ def collect_on_device(
 
 
 def _is_read_behind(index: SemanticIndex, filled: FilledList) -> bool:
-    """Whether what the last turns leave in the list may matter: nothing does that only the loop itself looks at."""
+    """Whether what the last turns leave in the list may matter: not where only the loop looks at it, and empties it."""
     target, loop = filled.target, filled.loop
     if not isinstance(target, ast.Name) or index.tree.loop_of(loop) is not None:
         return True
-    return not all(index.tree.encloses(loop, load) for load in index.names.loads_of(target))
+    begun_again = any(index.tree.encloses(loop, binding.node) for binding in index.names.bindings(target))
+    return not begun_again or not all(index.tree.encloses(loop, load) for load in index.names.loads_of(target))
 
 
 def _identifier(target: ast.expr) -> str:
