@@ -48,7 +48,9 @@ def read_of_stand_in(index: SemanticIndex, node: ast.expr) -> Read | None:
 
 def _variable(node: ast.expr) -> ast.Name | None:
     """The variable in ``right.float().mean()``."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in facts.TENSOR_METHODS:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in facts.TENSOR_METHODS:
+            return None
         node = node.func.value
     return node if isinstance(node, ast.Name) else None
 

@@ -58,8 +58,9 @@ def summed_list(index: SemanticIndex, read: Read) -> SummedList | None:
 def _added_to(statement: ast.stmt) -> ast.Name | None:
     """The list in ``parts[i] += x``."""
     target = statement.target if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add) else None
-    is_place = isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice | ast.Tuple)
-    return target.value if is_place and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else None
+    if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice | ast.Tuple):
+        return None
+    return target.value if isinstance(target.value, ast.Name) else None
 
 
 def _are_numbers(node: ast.expr | None) -> bool:
