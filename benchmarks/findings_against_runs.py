@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from measuring import writing
-from measuring.judging import QUESTIONS, Verdict, findings, judge, score
+from measuring.judging import QUESTIONS, Verdict, judge, score
 from measuring.layout import Layouts
+from measuring.said import findings
 from measuring.scripts import SETS, Script, own_scripts, public_scripts
 from measuring.truth import Store
 

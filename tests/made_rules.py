@@ -6,10 +6,11 @@ import textwrap
 
 from tpulint.card_cache import parted
 from tpulint.card_parser import parse
-from tpulint.catalog import Catalogue, Place, Rule
+from tpulint.catalog import Catalogue
 from tpulint.config import Settings
 from tpulint.linter import lint
 from tpulint.model import FileResult
+from tpulint.rule import Place, Rule
 from tpulint.source import SourceFile
 from tpulint.targets import Target
 

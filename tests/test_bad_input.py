@@ -239,6 +239,30 @@ class Average:
     assert "invalid-syntax" not in {finding.code for finding in result.findings}
 
 
+def test_parts_of_what_a_function_gives_that_calls_itself_have_an_end() -> None:
+    text = b"""\
+import torch
+
+def draw(seen, kind):
+    if kind == "often" and len(seen) < 4:
+        return draw(seen, "even")
+    places = torch.randint(0, 3, (4,), device="xla")
+    return places, places.float().sqrt()
+
+model = torch.nn.Linear(4, 4).to("xla")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+weights = torch.rand(3, device="xla")
+for x in loader:
+    places, chance = draw(seen, "often")
+    loss = (model(x.to("xla")).mean(1) * weights[places] / chance).mean()
+    loss.backward()
+    optimizer.step()
+"""
+    result = lint(read(text), Settings(), CATALOGUE)
+    assert not result.error
+    assert "invalid-syntax" not in {finding.code for finding in result.findings}
+
+
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from tpulint.cli import main; main()", "check", "--no-cache", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)

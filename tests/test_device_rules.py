@@ -794,6 +794,88 @@ def test_number_that_is_only_used_as_a_device() -> None:
     )
 
 
+INDEXED = """
+    import torch
+    from torch import nn
+    import torch_xla
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            {}
+    """
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "device = x.get_device(); return torch.ones(3).cuda(device) + torch.ones(3, device=device)",
+            "device = x.device; return torch.ones(3).to(device) + torch.ones(3, device=device)",
+        ),
+        (
+            "device = x.get_device() if x.is_cuda else 'cpu'; return torch.ones(3).to(device)",
+            "device = x.device if x.device.type == \"xla\" else 'cpu'; return torch.ones(3).to(device)",
+        ),
+        (
+            "device = x.device if x.is_cuda else 'cpu'; return torch.ones(3).to(device)",
+            "device = x.device if x.device.type == \"xla\" else 'cpu'; return torch.ones(3).to(device)",
+        ),
+        # A name that speaks of a number, and a number that is compared: it stays one.
+        (
+            "gpu = x.get_device(); return torch.ones(3).cuda(gpu), torch.ones(3).to(gpu)",
+            "gpu = x.get_device(); return torch.ones(3).to(torch_xla.device()), torch.ones(3).to(torch_xla.device())",
+        ),
+        (
+            "device = x.get_device(); return torch.ones(3).cuda(device) if device >= 0 else x",
+            "device = x.get_device(); return torch.ones(3).to(torch_xla.device()) if device >= 0 else x",
+        ),
+        (
+            "device = x.get_device(); return self.put(x, device)\n\n"
+            "        def put(self, x, device): return torch.ones(3).to(device)",
+            "device = x.get_device(); return self.put(x, device)\n\n"
+            "        def put(self, x, device): return torch.ones(3).to(torch_xla.device())",
+        ),
+    ],
+)
+def test_number_of_the_gpu_that_holds_a_tensor(before: str, after: str) -> None:
+    """What ``get_device`` gives on XLA is 0, and ``.to(0)`` asks for CUDA."""
+    becomes(INDEXED.format(before), INDEXED.format(after))
+
+
+def test_number_of_the_gpu_that_holds_what_is_not_known() -> None:
+    """``cuda`` takes the number of a GPU only; what an object of the project calls so may be a device."""
+    text = "import torch_xla\n\ndef put(x, holder):\n    device = holder.get_device()\n    return x.{}, device\n"
+    assert port(text.format("cuda(device)")).text == text.format("to(torch_xla.device())")
+    stays(text.format("to(device)"))
+
+
+def test_number_of_a_gpu_that_moves_nothing() -> None:
+    stays(INDEXED.format("device = x.get_device(); print(device); return x"))
+
+
+PINNED = """\
+import torch
+from torch.utils.data import DataLoader
+
+found = torch.cuda.is_available()
+loader = DataLoader(data, batch_size=4, ARGUMENTS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stays_so"),
+    [("pin_memory=found", True), ("pin_memory=found, num_workers=2 if found else 0", False), ("shuffle=found", False)],
+)
+def test_answer_that_a_loader_pins_memory_by(arguments: str, stays_so: bool) -> None:
+    """It is false without a GPU, as it should be; not where something else goes by it."""
+    text = PINNED.replace("ARGUMENTS", arguments) + "model.to('cuda')\n"
+    assert ("found = torch.cuda.is_available()" in port(text).text) is stays_so
+
+
 def test_number_of_an_option() -> None:
     becomes(
         """
@@ -2029,6 +2111,7 @@ def test_images_beside_labels_that_are_moved(call: str, is_left: bool) -> None:
         ("", "loader", "labels.to(torch.float32)", "images"),
         ("", "loader", "labels.to('cpu')", "images"),
         ("host = torch.device('cpu')", "loader", "labels.to(host)", "images"),
+        ("kind = torch.float32", "loader", "labels.to(kind)", "images"),
         ("", "Prefetcher(loader)", "labels.to(device)", "images"),
         ("", "torch.utils.data.DataLoader(data, collate_fn=place)", "labels.to(device)", "images"),
         ("", "loader", "labels.to(device)", "**images"),

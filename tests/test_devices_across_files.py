@@ -534,3 +534,56 @@ def test_a_program_joins_by_a_helper_before_it_takes_the_device(tmp_path: Path, 
     texts = fixed(tmp_path, {"train.py": BEGINS, "joins.py": JOINS.replace("args.ddp_backend", asked)})
     assert ("torch_xla.device()" in texts["train.py"]) is taken
     assert ('backend="xla"' in texts["joins.py"]) is not taken
+
+
+CONFIGURED = """\
+import torch
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+device = torch.device(DEVICE)
+MODE = "cuda"
+"""
+USING = """\
+import torch
+import config
+from config import DEVICE, device, MODE
+
+
+def load(model, path):
+    model.load_state_dict(torch.load(path, map_location=config.DEVICE))
+    model.load_state_dict(torch.load(path, map_location=device))
+
+
+def main():
+    mixed = DEVICE == "cuda"
+    size = 64 if config.device.type == "cuda" else 4
+    other = MODE == "cuda"
+    generator = torch.Generator(device=config.DEVICE)
+    model = torch.nn.Linear(4, 1).to(config.DEVICE)
+    print(mixed, other, model(torch.ones(size, 4).to(DEVICE)), generator)
+
+
+if __name__ == "__main__":
+    main()
+"""
+USED = {
+    'model.load_state_dict(torch.load(path, map_location="cpu"))',
+    'mixed = DEVICE == "xla"',
+    'size = 64 if config.device.type == "xla" else 4',
+    "generator = torch.Generator()",
+}
+
+
+@pytest.mark.parametrize(
+    "config", [CONFIGURED, CONFIGURED.replace('"cuda" if torch.cuda.is_available() else "cpu"', '"xla"')]
+)
+def test_a_device_that_is_a_variable_of_another_file(tmp_path: Path, config: str) -> None:
+    """Ported before or not: what is compared with its name goes with it."""
+    files = {"config.py": config, "train.py": USING}
+    found = changes(files, fixed(tmp_path, files)) - {'DEVICE = "xla"', "from config import DEVICE, MODE"}
+    assert found == USED
+
+
+def test_a_variable_of_another_file_that_is_the_host(tmp_path: Path) -> None:
+    files = {"config.py": CONFIGURED.replace('"cuda" if torch.cuda.is_available() else ', ""), "train.py": USING}
+    assert not changes(files, fixed(tmp_path, files))

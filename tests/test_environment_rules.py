@@ -316,3 +316,13 @@ def test_comments_between_patterns_decide_nothing(tmp_path: Path) -> None:
         (tmp_path / "run.sh").write_text(script.format(words))
         out = tpulint("--isolated", "--output-format", "concise", "run.sh", cwd=tmp_path).out
         assert "TPU915" in out, out
+
+
+@pytest.mark.parametrize(("library", "is_told"), [("torch", True), ("tensorflow", False), ("torchless", False)])
+def test_variable_that_a_program_sets_for_files_that_use_pytorch(tmp_path: Path, library: str, is_told: bool) -> None:
+    """It needs no word of PyTorch itself."""
+    (tmp_path / "work.py").write_text(f"import {library}\n\ndef train():\n    print({library}.ones(3))\n")
+    program = 'import os\nimport work\n\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\nwork.train()\n'
+    (tmp_path / "main.py").write_text(program)
+    found = tpulint("check", ".", "--select", "TPU910", "--output-format", "concise", cwd=tmp_path).out
+    assert ("main.py:4:1: TPU910" in found) is is_told, found

@@ -11,9 +11,10 @@ from tpulint.verification.compiles import Compilation
 from tpulint.verification.records import Cause, Happening, Line, ProcessRecords, Ran, Work
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-from measuring.judging import COMES_BACK, EVALUATION, RECOMPILE, STEP, Said, judge, score
+from measuring.judging import COMES_BACK, EVALUATION, RECOMPILE, STEP, judge, score
 from measuring.layout import Layout, Layouts
 from measuring.phases import Phases
+from measuring.said import Said
 from measuring.scripts import SETS, public_scripts
 from measuring.truth import Cost, Loop, Truth, recompilations
 from measuring.truth import Ran as RanIn

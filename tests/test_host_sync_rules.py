@@ -464,6 +464,42 @@ def test_totals_that_are_shown_in_every_step() -> None:
     )
 
 
+def test_totals_that_start_in_one_row_are_shown_by_one_transfer() -> None:
+    becomes(
+        """
+        def train(model: torch.nn.Module, loader, optimizer, device, show):
+            train_loss, correct, total = 0, 0, 0
+            for at, (x, y) in enumerate(loader):
+                y = y.to(device)
+                outputs = model(x.to(device))
+                loss = F.cross_entropy(outputs, y)
+                loss.backward()
+                optimizer.step()
+                train_loss += loss.item()
+                total += y.size(0)
+                correct += (y == outputs.max(1)[1]).sum().item()
+                show(at, "%.3f (%d/%d)" % (train_loss / (at + 1), correct, total))
+        """,
+        """
+        def train(model: torch.nn.Module, loader, optimizer, device, show):
+            train_loss, correct, total = torch.zeros(1).to(device), torch.zeros(1, dtype=torch.long).to(device), 0
+            for at, (x, y) in enumerate(loader):
+                y = y.to(device)
+                outputs = model(x.to(device))
+                loss = F.cross_entropy(outputs, y)
+                loss.backward()
+                optimizer.step()
+                train_loss += loss.detach()
+                correct += (y == outputs.max(1)[1]).sum()
+                total += y.size(0)
+                step_values = torch.stack((train_loss.reshape(()), correct.reshape(()))).detach()
+                torch_xla.sync()
+                train_loss_value, correct_value = step_values.tolist()
+                show(at, "%.3f (%d/%d)" % (train_loss_value / (at + 1), int(correct_value), total))
+        """,
+    )
+
+
 GUARDED = """
 for step, x in enumerate(loader):
     loss = model(x.to(device)).mean()
@@ -4570,6 +4606,12 @@ for step, (x, y) in enumerate(loader):
             "wrong = output.argmax(1).ne(y)",
             "wrong = wrong.cpu().sum()\n    share = 100.0 * wrong / len(y)\n    print(f'{share:.2f}')",
         ),
+        (
+            "answers = output.topk(k=1)[1].view(-1).cpu().numpy()\n    keep(answers)",
+            "answers = output.topk(k=1)[1].view(-1)",
+            "answers = answers.cpu().numpy()\n    keep(answers)",
+        ),
+        ("keep(output.argmax(1).tolist())", "result = output.argmax(1)", "keep(result.tolist())"),
     ],
 )
 def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, early: str, left: str) -> None:
@@ -4588,6 +4630,8 @@ def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, 
         "parts = output.detach()\n    parts.mul_(2)\n    print(output.sum().item())",
         "torch.clamp(output, max=0, out=output)\n    print(output.sum().item())",
         "print(output[step].sum().item())",
+        "output.mul_(2)\n    keep(output.argmax(1).cpu().numpy())",
+        "keep([part.argmax(0).tolist() for part in output])",
     ],
 )
 def test_what_cannot_be_computed_earlier(late: str) -> None:

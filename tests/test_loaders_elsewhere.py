@@ -78,7 +78,7 @@ def test_loaders_of_tasks_made_by_one_of_several_functions(tmp_path: Path) -> No
         return found
 
     def mixed(tasks, size):
-        return {task: {"train": DataLoader(read(task), size, shuffle=True)} for task in range(tasks)}
+        return {task: {"train": DataLoader(read(task), size, shuffle=True)} for task in range(tasks)}  # TPU501
     """
     program = (
         TRAIN.replace("IMPORT", "from loaders import mixed, turned")

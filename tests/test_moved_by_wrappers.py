@@ -244,3 +244,53 @@ for inputs, labels in torch.utils.data.DataLoader(torch.utils.data.TensorDataset
 def test_a_wrapped_model_that_is_unpacked(tmp_path: Path, made: str, called: str, is_moved: bool) -> None:
     text = ported(tmp_path, BESIDE.format(made=made, called=called))
     assert (f"{called}(inputs.to(device))" in text) is is_moved, text
+
+
+MADE = """\
+import torch
+from torch import nn
+
+def create():
+    model = nn.Linear(4, 4)
+    WRAPPED
+    return model.cuda()
+"""
+LOADED = """\
+import torch
+from made import create
+
+def main(path, batches):
+    model = create()
+    model.load_state_dict(torch.load(path)["model"])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in batches:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+"""
+WRAPPED = "model = nn.DataParallel(model)"
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "old", "new", "told"),
+    [
+        (WRAPPED, "", "", True),
+        (f"if torch.cuda.device_count() > 1: {WRAPPED}", "", "", False),
+        ("other = nn.DataParallel(model)", "", "", False),
+        ("pass", "", "", False),
+        (WRAPPED, "optimizer =", "model = model.module\n    optimizer =", False),
+        (WRAPPED, "model.load_state_dict(", "model.module.load_state_dict(", False),
+        (WRAPPED, "torch.load(path)", "{k.replace('module.', ''): v for k, v in torch.load(path)}", False),
+    ],
+)
+def test_states_of_a_model_that_another_file_wraps(
+    tmp_path: Path, wrapped: str, old: str, new: str, told: bool
+) -> None:
+    """Its fix leaves the wrapper out, and with it the prefix that the keys of its checkpoints begin with."""
+    (tmp_path / "made.py").write_text(MADE.replace("WRAPPED", wrapped))
+    (tmp_path / "train.py").write_text(LOADED.replace(old, new) if old else LOADED)
+    tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU604", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert text.count("consume_prefix_in_state_dict_if_present(state") == int(told)
+    assert text.count("model.load_state_dict(state)") == int(told)
+    tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU604", cwd=tmp_path)
+    assert (tmp_path / "train.py").read_text() == text

@@ -51,6 +51,76 @@ def test_number_that_chooses_a_module(tmp_path: Path, use: str, is_number: bool)
     agree(tmp_path, "TPU102,TPU103", main=text)
 
 
+DECAYED = """\
+    import torch
+    from torch import nn
+
+    def make():
+        return Net()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, given):
+            loss = self.layer(x).pow(2).mean()
+            USE
+            return loss
+    """
+DECAYING = """\
+    import torch
+    import net
+    import unseen
+
+    given = GIVEN
+    model = net.make().cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in torch.utils.data.DataLoader(torch.ones(8, 4)):
+        loss = model(x.cuda(), given)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+OPTIONS = "{'decay': 0.1, 'limit': 2}"
+LOSSES = "{'decay': x.cuda().mean(), 'limit': 2}"
+
+
+@pytest.mark.parametrize(
+    ("given", "use", "is_number"),
+    [
+        (OPTIONS, "decay = given['decay']; loss = loss * decay if decay > 0 else loss", True),
+        ("unseen.settings()", "loss = loss * given['decay'] if given['decay'] > 0 else loss", True),
+        ("unseen.settings()", "loss = loss * given['decay'] if not given['decay'] else loss", True),
+        ("unseen.settings()", "loss = loss if loss > 1 and given['decay'] else loss * 2", False),
+        ("unseen.settings()", "decay = given.get('decay', 0.5); loss = loss * decay if decay > 0 else loss", True),
+        ("unseen.settings()", "decay = given['decay'].mean(); loss = loss * decay if decay > 0 else loss", False),
+        (LOSSES, "loss = loss * given['decay'] if given['decay'] > 0 else loss", False),
+        (LOSSES, "loss = loss * given['limit'] if given['limit'] > 0 else loss", True),
+    ],
+)
+def test_options_that_a_forward_pass_is_given(tmp_path: Path, given: str, use: str, is_number: bool) -> None:
+    """What is asked for by a text is no tensor, unless what is given has one under it, or it is used as one."""
+    mark = "" if is_number else "  # TPU103"
+    main = DECAYING.replace("model(x.cuda(), given)", f"model(x.cuda(), {given})") if given == LOSSES else DECAYING
+    agree(tmp_path, "TPU103", net=DECAYED.replace("USE", use + mark), main=main.replace("GIVEN", given, 1))
+
+
+@pytest.mark.parametrize(("parsed", "is_number"), [("yaml.safe_load('decay: 0.5')", True), ("unseen.read()", False)])
+def test_number_out_of_a_configuration_that_is_read(tmp_path: Path, parsed: str, is_number: bool) -> None:
+    use = "loss = loss * given if given > 0 else loss" + ("" if is_number else "  # TPU103")
+    main = DECAYING.replace("GIVEN", parsed).replace("model(x.cuda(), given)", "model(x.cuda(), given['decay'])")
+    main = main.replace("import net", "import net\n    import yaml")
+    agree(tmp_path, "TPU103", net=DECAYED.replace("USE", use), main=main)
+
+
+@pytest.mark.parametrize("name", ["inner_args", "cfg"])
+def test_options_by_their_name(tmp_path: Path, name: str) -> None:
+    use = "decay = given['decay']\n            loss = loss * decay if decay > 0 else loss"
+    net = DECAYED.replace("USE", use)
+    agree(tmp_path, "TPU103", net=net.replace("given", name), main=DECAYING.replace("GIVEN", "unseen.settings()"))
+
+
 COUNTER = """\
     class Counter:
         def __init__(self, size, interval):

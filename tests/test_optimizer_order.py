@@ -615,3 +615,176 @@ def test_modules_that_move_behind_a_group_elsewhere_keep_their_parameters() -> N
 def test_groups_of_modules_that_stay(behind: str) -> None:
     text = f"{START}D.cuda()\nG.cuda()\nopt = optim.Adam(G.parameters())\n{GROUP}\n{behind}\n{TRAINED}"
     assert fixed(text) == text
+
+
+IN_TURNS = """\
+import torch
+from torch import nn
+
+DEVICE = torch.device("cuda")
+
+def train(net, optimizer, data, device):
+    for x in data:
+        net = net.to(DEVICE)
+        net(x.to(DEVICE)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+def main(data):
+    net = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    train(net, optimizer, data, DEVICE)
+
+main([torch.rand(8, 4)])
+"""
+"""With kept parameters: "Couldn't swap Linear.weight", where a turn that needs no gradient keeps its graph."""
+
+
+def test_a_module_that_moves_in_every_turn_of_a_function_moves_beforehand() -> None:
+    after = fixed(IN_TURNS)
+    assert "net = nn.Linear(4, 4)\n    net.to(DEVICE)\n    optimizer = torch.optim.SGD(" in after
+    assert "        net = net.to(DEVICE)\n" in after and FLAG not in after
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("net = net.to(DEVICE)", "net = net.to(device)"),  # whichever the function is given
+        ("    for x in data:\n        net = net.to(DEVICE)", "    net = net.to(DEVICE)\n    for x in data:"),
+        ("    net = nn.Linear(4, 4)\n", "    net = nn.Linear(4, 4)\n    DEVICE = torch.device('cuda:0')\n"),
+        ('device("cuda")\n', 'device("cuda")\nDEVICE = torch.device("cuda:1")\n'),
+    ],
+)
+def test_other_modules_that_move_in_a_function_keep_their_parameters(old: str, new: str) -> None:
+    assert old in IN_TURNS
+    after = fixed(IN_TURNS.replace(old, new))
+    assert FLAG in after and "net.to(DEVICE)\n    optimizer" not in after
+
+
+BUILDING = """\
+import torch
+from torch import nn, optim
+from types import SimpleNamespace
+
+def build(args):
+    net, other = nn.Linear(4, 4), nn.Linear(4, 4)
+    BUILT
+    RETURNED
+"""
+COMING = """\
+import torch
+import building
+
+def main(args):
+    UNPACKED
+    MOVED
+    for x in torch.ones(9, 2, 4):
+        optimizer.zero_grad()
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+"""
+BUILT = "optimizer = optim.Adam(net.parameters())"
+CHOSEN = (
+    "if args.fast: optimizer = optim.SGD([{'params': net.parameters()}], lr=0.1)\n"
+    "    else: optimizer = optim.Adam(net.parameters())"
+)
+PAIR = ("return net, optimizer", "net, optimizer = building.build(args)")
+NAMED = (
+    "return {'net': net, 'optimizer': optimizer}",
+    "parts = building.build(args); net, optimizer = parts['net'], parts['optimizer']",
+)
+PUT_IN = (
+    "found = {}; found['net'] = net; found['optimizer'] = optimizer; return found",
+    "parts = building.build(args); net, optimizer = parts['net'], parts['optimizer']",
+)
+HOLDER = (
+    "return SimpleNamespace(net=net, optimizer=optimizer)",
+    "parts = building.build(args); net, optimizer = parts.net, parts.optimizer",
+)
+SET = (
+    "s = SimpleNamespace(); s.net = net; s.optimizer = optimizer; return s",
+    "parts = building.build(args); net, optimizer = parts.net, parts.optimizer",
+)
+
+
+def _told_of_given(folder: Path, built: str, shape: tuple[str, str], moved: str) -> bool:
+    building = BUILDING.replace("BUILT", built).replace("RETURNED", shape[0])
+    (folder / "building.py").write_text(building)
+    (folder / "train.py").write_text(COMING.replace("UNPACKED", shape[1]).replace("MOVED", moved))
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=folder)
+    assert "building.py" not in result.out
+    return "train.py" in result.out
+
+
+@pytest.mark.parametrize("shape", [PAIR, NAMED, PUT_IN, HOLDER, SET])
+@pytest.mark.parametrize("built", [BUILT, CHOSEN])
+def test_models_that_a_function_of_another_file_gives_with_their_optimizer(
+    tmp_path: Path, built: str, shape: tuple[str, str]
+) -> None:
+    """What they are put into does not matter: they come from the host, and move behind their optimizer."""
+    assert _told_of_given(tmp_path, built, shape, "net = net.cuda()")
+    text = (tmp_path / "train.py").read_text()
+    tpulint("check", "train.py", "--select", "TPU303", "--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert (tmp_path / "train.py").read_text().count(FLAG) == 1
+    assert FLAG not in text
+
+
+@pytest.mark.parametrize(
+    ("built", "shape", "moved"),
+    [
+        ("net.cuda(); " + BUILT, PAIR, "net = net.cuda()"),  # it moves there
+        ("net.to(args.device); " + BUILT, PAIR, "net = net.cuda()"),
+        ("optimizer = optim.Adam(other.parameters())", PAIR, "net = net.cuda()"),  # that of another model
+        (BUILT, ("return net, other", "net, other = building.build(args)"), "net = net.cuda()"),  # it stays there
+        (BUILT, PAIR, "args.cuda()"),
+        (BUILT, NAMED, "net.cpu()"),
+        (BUILT, ("return other, optimizer", PAIR[1]), "net = net.cuda()"),
+    ],
+)
+def test_models_that_come_with_the_optimizer_of_something_else(
+    tmp_path: Path, built: str, shape: tuple[str, str], moved: str
+) -> None:
+    assert not _told_of_given(tmp_path, built, shape, moved)
+
+
+HOLDING = """\
+class Holder:
+    def __init__(self, net):
+        self.net = net
+        self.net.cuda()
+
+    def run(self, batches):
+        for x in batches:
+            self.net.learn(x.cuda())
+"""
+LEARNING = """\
+from torch import nn, optim
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.optimizer = optim.SGD(PART.parameters(), lr=0.1)
+
+    def learn(self, x):
+        self.layer(x).sum().backward()
+        self.optimizer.step()
+"""
+PUT_TOGETHER = """\
+import torch
+from holding import Holder
+from learning import Net
+
+if __name__ == "__main__":
+    holder = Holder(Net())
+    holder.run(torch.ones(9, 2, 4))
+"""
+
+
+@pytest.mark.parametrize(("part", "told"), [("self", True), ("self.layer", True), ("nn.Linear(4, 4)", False)])
+def test_models_with_an_optimizer_that_another_file_hands_over(tmp_path: Path, part: str, told: bool) -> None:
+    (tmp_path / "holding.py").write_text(HOLDING)
+    (tmp_path / "learning.py").write_text(LEARNING.replace("PART", part))
+    (tmp_path / "train.py").write_text(PUT_TOGETHER)
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert ("holding.py:4" in result.out) is told, result.out

@@ -976,3 +976,38 @@ def test_a_bank_of_another_file_that_is_filled_in_turns(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, select="TPU101,TPU201", main=main, bank=bank)
+
+
+HELPED = """\
+    def elbo(encoder, score, optimizer, x):  # TPU301
+        inner = score(encoder(x).detach()).pow(2).mean()
+        optimizer.zero_grad()
+        inner.backward()
+        optimizer.step()
+        return score(encoder(x)).mean(), inner
+    """
+OUTER = """\
+    import torch
+    from torch import nn
+    from helped import elbo
+
+    encoder, score = nn.Linear(4, 4).cuda(), nn.Linear(4, 4).cuda()
+    first, second = torch.optim.Adam(encoder.parameters()), torch.optim.Adam(score.parameters())
+    for x in torch.ones(8, 2, 4):  # TPU301
+        x = x.cuda()
+        loss, inner = elbo(encoder, score, second, x)
+        total = loss + encoder.weight.pow(2).sum()
+        first.zero_grad()
+        {}
+        first.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("backward", "ends_there"),
+    [("loss.backward()", True), ("(2 * total).backward()", True), ("encoder(x).sum().backward()", False)],
+)
+def test_step_that_helps_with_the_loss_of_another(tmp_path: Path, backward: str, ends_there: bool) -> None:
+    """A boundary between the two passes would have everything in between kept: the step ends where it is called."""
+    helped = HELPED.replace("  # TPU301", "") if ends_there else HELPED
+    agree(tmp_path, "TPU301", helped=helped, main=OUTER.format(backward))

@@ -11,8 +11,8 @@ from tpulint.source import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.catalog import Rule
     from tpulint.config import Settings
+    from tpulint.rule import Rule
     from tpulint.semantic import SemanticIndex
     from tpulint.text_files import TextIndex
 

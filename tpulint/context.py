@@ -14,8 +14,8 @@ from tpulint.targets import Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.catalog import Rule
     from tpulint.folding import Folding as Folding
+    from tpulint.rule import Rule
     from tpulint.source import SourceFile
 
 __all__ = ["FileContext", "FixBuilder"]

@@ -145,7 +145,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                     severity = Severity.WARNING
             yield ctx.finding(where, message_of(used, text), fix, severity=severity, certainty=certainty)
     if table.modules:
-        from tpulint.row_fixes import module_findings
+        from tpulint.module_rows import module_findings
 
         yield from module_findings(ctx, table)
 

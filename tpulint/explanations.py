@@ -11,7 +11,8 @@ from tpulint.selectors import nearest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
+    from tpulint.rule import Rule
     from tpulint.targets import Target
 
 _FINE = "nothing, it is fine as it is"

@@ -6,12 +6,13 @@ import ast
 import os
 import warnings
 
-from tpulint.module_paths import ModulePaths, scripts_top
+from tpulint.module_paths import ModulePaths, code_top, scripts_top
 from tpulint.source import SourceFile, UnreadableSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.configurations import Uses
+    from tpulint.mentions import Mentions
     from tpulint.semantic import SemanticIndex
 
 _LONGEST = 200_000
@@ -44,6 +45,8 @@ class Library:
         """Files looked for by the imports of a file, those that are not there included."""
         self._uses: dict[tuple[str, str], Uses] = {}
         """Of configurations, by the folder of the project and the key."""
+        self._mentions: dict[tuple[str, str], Mentions] = {}
+        """Of words, by the folder of the project and the word."""
 
     def open(self, *, changed: bool) -> None:
         """Begin with another file. What is on the disk may have ``changed`` since the last one."""
@@ -114,6 +117,23 @@ class Library:
             known = self._uses[place] = uses_below(*place)
         self._asked.setdefault(path, set()).update(known.seen)
         return known.found
+
+    def mentioning(self, path: str, word: str) -> list[SemanticIndex] | None:
+        """The files of the project of a file that have a word in them; None where one of them cannot be read.
+
+        Never raises.
+        """
+        from tpulint.mentions import mentions_below
+
+        path = os.path.abspath(path)
+        place = code_top(os.path.dirname(path)), word
+        known = self._mentions.get(place)
+        if known is None or any(self._stamp(seen) != stamp for seen, stamp in known.seen.items()):
+            known = self._mentions[place] = mentions_below(*place)
+        self._asked.setdefault(path, set()).update(known.seen)
+        found = [self.file(path, other) for other in known.paths]
+        read = [index for index in found if index is not None]
+        return read if len(read) == len(found) else None
 
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""

@@ -14,7 +14,7 @@ from tpulint.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.catalog import Rule
+    from tpulint.rule import Rule
     from tpulint.strict_yaml import Table
 
 MEASURED_CATEGORIES = ("host_sync", "recompile", "data")

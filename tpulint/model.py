@@ -198,6 +198,8 @@ class OutsideCall(NamedTuple):
     """Whether the file of the call has to do with a device, and what it calls steps an optimizer: there, it seems."""
     replaces: bool = False
     """Whether this is no call: a class there is derived from the function's, and has a training step in its place."""
+    gives_loss: bool = False
+    """Whether the step that makes the call runs the backward pass of what it gives: the step ends there."""
 
 
 class OutgoingCall(NamedTuple):

@@ -76,6 +76,17 @@ def scripts_top(folder: str) -> str:
     return next(filter(_holds_python, above), folder)
 
 
+def code_top(folder: str) -> str:
+    """The top of the project that a folder lies in; without a mark near, the last one above that still holds Python."""
+    top = project_top(folder)
+    if top == folder and not any(os.path.exists(os.path.join(folder, mark)) for mark in _PROJECT_MARKS):
+        for above in _folders_above(folder):
+            if not _holds_python(above):
+                break
+            top = above
+    return top
+
+
 def _holds_python(folder: str) -> bool:
     try:
         return any(name.endswith(".py") for name in os.listdir(folder))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, LOOPS, FunctionNode
+from tpulint.semantic.passed_arguments import values_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,4 +128,4 @@ def _seeds(index: SemanticIndex, statement: ast.stmt) -> list[ast.Call]:
 
 
 def _given(call: ast.Call) -> str:
-    return "".join(ast.dump(item) for item in (*call.args, *(keyword.value for keyword in call.keywords)))
+    return "".join(ast.dump(item) for item in values_given(call))

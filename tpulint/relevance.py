@@ -14,8 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
     from tpulint.config import Settings
+    from tpulint.rule import Rule
     from tpulint.source import SourceFile
 
 _MAY_READ = ("__main__", "loader", ".step(")
@@ -85,7 +86,8 @@ def uses_imports(source: SourceFile) -> bool:
         or ".is_cuda" in text  # which a function of another file may be told
         or "DataParallel(" in text  # around a model that another file may take out again
         or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
-        or ("cuda" in text and "torch" not in text)  # a name that another file takes for a device
+        # A name that another file takes for a device, or a variable for programs of GPUs, which other files make it.
+        or ("torch" not in text and ("cuda" in text or "CUDA_VISIBLE" in text))
         or any(word in text for word in _ASKS_DEVICE)  # which a function of another file may have chosen
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from tpulint.guarded_imports import use_beside
-from tpulint.model import Applicability, Finding, Scope, Span
+from tpulint.model import Applicability, Scope, Span
 from tpulint.targets import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import MappingRow
     from tpulint.context import FileContext, FixBuilder
-    from tpulint.declarative import NameTable
 
 _LEFT_OUT = "The message about the GPU is left out."
 _IN_EVERY_TURN = "As the boundary of a step it stands in every turn, whatever the device."
@@ -46,7 +44,6 @@ _WITHOUT_EFFECT = frozenset({
 
 _REASONS = {
     "rename": "The new name does the same.",
-    "rename-module": "The same names live in the new module.",
     "replace": "The new expression does the same.",
     "delete": "The statement has no effect on the target.",
     "drop-argument": "The argument has no effect on the target.",
@@ -82,7 +79,7 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
     if guard is not None:
         scope = Scope.MODULE  # in front of what gives the loop its boundary: this is one
     reason = f"{row.reason or _REASONS[row.action]} {_IN_EVERY_TURN if guard is not None else ''}".rstrip()
-    fix = ctx.fix("", _applicability(ctx, row), reason, scope)
+    fix = ctx.fix("", applicability_of(ctx, row), reason, scope)
     if said:
         fix.title = f"Remove the call: `{row.new}` stands for the one above it as well"
         fix.delete(ctx.index.statement_of(node))
@@ -175,7 +172,8 @@ def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixB
     return fix
 
 
-def _applicability(ctx: FileContext, row: MappingRow) -> Applicability:
+def applicability_of(ctx: FileContext, row: MappingRow) -> Applicability:
+    """That of the row, or of its card."""
     return Applicability[row.applicability.upper()] if row.applicability else ctx.rule.applicability
 
 
@@ -334,63 +332,3 @@ def _is_without_effect(ctx: FileContext, call: ast.Call) -> bool:
     if isinstance(func, ast.Attribute) and func.attr == "format" and isinstance(func.value, ast.Constant):
         return True
     return ctx.index.qualified_name(func) in _WITHOUT_EFFECT
-
-
-# -------------------------------------------------------------------- modules
-
-
-def module_findings(ctx: FileContext, table: NameTable) -> Iterator[Finding]:
-    """Findings on imports of modules that moved, and on names written with the whole path of such a module."""
-    from tpulint.declarative import message_of, problem_of
-
-    for where, old, span, text in _uses_of_modules(ctx, table):
-        row = table.modules[old]
-        problem = problem_of(row, ctx.target, ctx.rule.severity)
-        if problem is None:
-            continue
-        fix = None
-        if span is not None and not (row.since and ctx.target.version < parse_version(row.since)):
-            reason = row.reason or _REASONS["rename-module"]
-            fix = ctx.fix(f"Replace with `{row.new}`", _applicability(ctx, row), reason)
-            fix.replace(span, text)
-        yield ctx.finding(where, message_of(row, problem[0]), fix, severity=problem[1])
-
-
-def _uses_of_modules(ctx: FileContext, table: NameTable) -> Iterator[tuple[ast.AST, str, Span | None, str]]:
-    """Node, old module, span to change (None where no fix can be given), text to put there."""
-    index, modules = ctx.index, table.modules
-    for statement in index.tree.binders:
-        if isinstance(statement, ast.ImportFrom) and not statement.level:
-            module = statement.module or ""
-            if module in modules:
-                yield statement, module, _module_span(ctx, statement), modules[module].new
-                continue
-            for alias in statement.names:
-                old = f"{module}.{alias.name}"
-                if old in modules:
-                    new_module, _, new_name = modules[old].new.rpartition(".")
-                    local = alias.asname or alias.name
-                    name = new_name if local == new_name else f"{new_name} as {local}"
-                    alone = len(statement.names) == 1
-                    yield alias, old, index.span(statement) if alone else None, f"from {new_module} import {name}"
-        elif isinstance(statement, ast.Import):
-            for alias in statement.names:
-                if alias.name in modules:
-                    start = index.span(alias).start
-                    yield alias, alias.name, Span(start, start + len(alias.name)), modules[alias.name].new
-    for node, _ in index.references(*modules):
-        current: ast.expr = node
-        # Down to the part that means the module; when that is a plain name, its import is what has to change.
-        while isinstance(current, ast.Attribute):
-            found = index.qualified_name(current)
-            if found in modules:
-                is_written_out = index.text(current) == found
-                yield current, found, index.span(current) if is_written_out else None, modules[found].new
-                break
-            current = current.value
-
-
-def _module_span(ctx: FileContext, statement: ast.ImportFrom) -> Span | None:
-    span = ctx.index.span(statement)
-    at = ctx.source.text.find(statement.module or "", span.start, span.end)
-    return Span(at, at + len(statement.module or "")) if at >= 0 else None

@@ -13,7 +13,8 @@ from tpulint.measurements import sentence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import Example, MappingRow
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
+    from tpulint.rule import Rule
 
 _PORTABLE = {"display": "fixes are only shown", "silent": "not looked for"}
 _FIXES = {"always": "yes", "sometimes": "sometimes", "none": "no"}

@@ -14,8 +14,9 @@ from tpulint.source import SourceFile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.card import Example
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
     from tpulint.model import FileResult
+    from tpulint.rule import Rule
 
 _MARK = "# example"
 

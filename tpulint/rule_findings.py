@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tpulint.catalog import Rule
     from tpulint.config import Settings
+    from tpulint.rule import Rule
     from tpulint.semantic import SemanticIndex
     from tpulint.text_files import TextIndex
 

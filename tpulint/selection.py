@@ -10,8 +10,8 @@ from tpulint.targets import satisfies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.catalog import Rule
     from tpulint.config import Settings
+    from tpulint.rule import Rule
 
 _OWN_RANGE = r"TPU\d?\Z"
 """Ranges of codes that mean something even before a rule of theirs exists."""

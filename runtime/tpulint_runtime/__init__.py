@@ -27,6 +27,7 @@ from tpulint_runtime.masked import (
     tally_cross_entropy,
 )
 from tpulint_runtime.mesh import Mesh, plan_shards
+from tpulint_runtime.mixed_models import autocast_model
 from tpulint_runtime.norms import divide_norms
 from tpulint_runtime.operations import cdist, grid_sample, weight_norm
 from tpulint_runtime.ownership import Line
@@ -45,6 +46,7 @@ from tpulint_runtime.segments import (
     segment_starts,
     shifted_labels,
 )
+from tpulint_runtime.shared_norms import synchronize_batch_norms
 from tpulint_runtime.unpadding import unpad
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "RunningMean",
     "Tally",
     "Wait",
+    "autocast_model",
     "backend",
     "broadcast_parameters",
     "call_once",
@@ -114,6 +117,7 @@ __all__ = [
     "sum_over_processes",
     "support_frozen_batch_norm",
     "support_gru_gradients",
+    "synchronize_batch_norms",
     "tally",
     "tally_correct",
     "tally_cross_entropy",

@@ -46,21 +46,32 @@ class DividedGroupNorm(nn.GroupNorm):  # type: ignore[misc, unused-ignore]
         return _scaled(normal, self.weight, self.bias).to(input.dtype)
 
 
-class _DividedBatchNorm(nn.modules.batchnorm._BatchNorm):  # type: ignore[misc, unused-ignore]
+class WrittenBatchNorm(nn.modules.batchnorm._BatchNorm):  # type: ignore[misc, unused-ignore]
+    """A batch normalisation made of operations, with the numbers of torch's."""
+
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         self._check_input_dim(input)  # type: ignore[no-untyped-call, unused-ignore]
         shape = [1, -1, *[1] * (input.dim() - 2)]
         wide = input.to(_wide(input))
         if self.training or self.running_mean is None or self.running_var is None:
             dims = [dim for dim in range(input.dim()) if dim != 1]
-            mean = wide.mean(dims)
-            variance = (wide - mean.view(shape)).square().mean(dims)
+            mean = self.shared(wide.mean(dims))
+            variance = self.shared((wide - mean.view(shape)).square().mean(dims))
             if self.training and self.running_mean is not None and self.running_var is not None:
-                self._remember(mean.detach(), variance.detach(), input.numel() // input.size(1))
+                count = self.shares(input) * (input.numel() // input.size(1))
+                self._remember(mean.detach(), variance.detach(), count)
         else:
             mean, variance = self.running_mean, self.running_var
         normal = (wide - mean.view(shape)) * torch.rsqrt(variance.view(shape) + self.eps)
         return _scaled(normal, self.weight, self.bias).to(input.dtype)
+
+    def shared(self, mean: torch.Tensor) -> torch.Tensor:
+        """The mean over all that are normalised together, of the mean of this batch."""
+        return mean
+
+    def shares(self, batch: torch.Tensor) -> int:
+        """How many batches are normalised together with this one."""
+        return 1
 
     def _remember(self, mean: torch.Tensor, variance: torch.Tensor, count: int) -> None:
         """Adds the statistics of a batch, without gradient, to those that evaluation uses."""
@@ -74,15 +85,15 @@ class _DividedBatchNorm(nn.modules.batchnorm._BatchNorm):  # type: ignore[misc, 
         self.running_var.add_((variance * (count / (count - 1)) - self.running_var) * share)
 
 
-class DividedBatchNorm1d(_DividedBatchNorm, nn.BatchNorm1d):  # type: ignore[misc, unused-ignore]
+class DividedBatchNorm1d(WrittenBatchNorm, nn.BatchNorm1d):  # type: ignore[misc, unused-ignore]
     """``nn.BatchNorm1d`` over the rows of all devices."""
 
 
-class DividedBatchNorm2d(_DividedBatchNorm, nn.BatchNorm2d):  # type: ignore[misc, unused-ignore]
+class DividedBatchNorm2d(WrittenBatchNorm, nn.BatchNorm2d):  # type: ignore[misc, unused-ignore]
     """``nn.BatchNorm2d`` over the rows of all devices."""
 
 
-class DividedBatchNorm3d(_DividedBatchNorm, nn.BatchNorm3d):  # type: ignore[misc, unused-ignore]
+class DividedBatchNorm3d(WrittenBatchNorm, nn.BatchNorm3d):  # type: ignore[misc, unused-ignore]
     """``nn.BatchNorm3d`` over the rows of all devices."""
 
 

@@ -31,6 +31,7 @@ from tpulint_runtime import (
     print_once,
     reduce_gradients,
     sum_over_processes,
+    synchronize_batch_norms,
     tally,
 )
 from tpulint_runtime.backend import XlaBackend
@@ -186,6 +187,44 @@ def loop_alone(accumulate: int) -> dict[str, Any]:
     return {"weights": [parameter.tolist() for parameter in model.parameters()]}
 
 
+def train_normed(synchronize: bool) -> dict[str, Any]:
+    """Steps with a batch normalisation, and the gradients of inputs and of parameters, added up over the replicas."""
+    place, device = backend.place(), backend.device()
+    model = normed()
+    if synchronize:
+        synchronize_batch_norms(model)
+    model = model.to(device)
+    broadcast_parameters(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    x, y = (whole.chunk(DEVICES)[place.rank].to(device) for whole in samples())
+    kinds = []
+    for _ in range(TURNS):
+        F.mse_loss(model(x), y).backward()
+        reduce_gradients(optimizer)
+        optimizer.step()
+        optimizer.zero_grad()
+        kinds.append(collectives([*model.parameters(), *model.buffers()]))
+        backend.sync()
+    state = {name: value.tolist() for name, value in model.state_dict().items()}
+    return {"state": state, "collectives": kinds}
+
+
+def normed() -> torch.nn.Sequential:
+    model = made(seed=0)
+    return torch.nn.Sequential(model[0], torch.nn.BatchNorm1d(5), *model[1:])
+
+
+def normed_alone() -> dict[str, Any]:
+    """The same with all samples in one process on the host."""
+    model, (x, y) = normed(), samples()
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    for _ in range(TURNS):
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return {name: value.tolist() for name, value in model.state_dict().items()}
+
+
 def collectives(tensors: list[torch.Tensor]) -> int:
     """How many there are in the graph of these tensors."""
     import torch_xla
@@ -220,13 +259,16 @@ def replica(index: int, file: str) -> None:
     results[place.rank] = {"place": place, "reduced": train(reduce=True), "alone": train(reduce=False)}
     for accumulate in LOOPS:
         results[place.rank][f"loop {accumulate}"] = train_in_loop(accumulate)
+    for synchronize in (True, False):
+        results[place.rank]["synchronized" if synchronize else "by itself"] = train_normed(synchronize)
     turns.wait()
     if place.rank == 0:
         found = [results[rank] for rank in range(DEVICES)]
         alone = one_process([of_replica["reduced"]["seen"] for of_replica in found])
         loops = {f"loop {accumulate}": loop_alone(accumulate) for accumulate in LOOPS}
         with open(file, "w", encoding="utf-8") as opened:
-            json.dump({"samples": SAMPLES, "epochs": EPOCHS, "replicas": found, "one_process": alone, **loops}, opened)
+            whole = {"one_process": alone, "normed_alone": normed_alone(), **loops}
+            json.dump({"samples": SAMPLES, "epochs": EPOCHS, "replicas": found, **whole}, opened)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,17 @@ def test_loops_of_two_replicas_take_the_steps_of_one(run: dict[str, Any], accumu
     assert first["collectives"] == second["collectives"] == update * steps
 
 
+def test_synchronized_norms_of_two_replicas_are_those_of_the_whole_batch(run: dict[str, Any]) -> None:
+    first, second = replicas(run, "synchronized")
+    assert first["state"] == second["state"]
+    for name, expected in run["normed_alone"].items():
+        torch.testing.assert_close(torch.tensor(first["state"][name]), torch.tensor(expected), rtol=1e-5, atol=1e-6)
+    # The gradients, and mean and variance of one layer, forwards and backwards.
+    assert first["collectives"] == second["collectives"] == [5] * len(first["collectives"])
+    first, second = replicas(run, "by itself")
+    assert first["state"] != second["state"], "then the above shows nothing"
+
+
 # ---------------------------------------------------------------- one replica, with the collective kept
 
 
@@ -214,7 +225,7 @@ GROUP = """
 import os, sys
 import torch
 from tpulint_runtime import EpochBatchSampler, backend, call_once, launch, print_once
-from tpulint_runtime import broadcast_parameters, reduce_gradients, sum_over_processes
+from tpulint_runtime import broadcast_parameters, reduce_gradients, sum_over_processes, synchronize_batch_norms
 
 backend._is_installed = lambda package: False
 
@@ -240,9 +251,35 @@ def train(index, answer):
     for own, other in zip(model.parameters(), reference.parameters()):
         torch.testing.assert_close(own.grad, other.grad)
     assert sum_over_processes(torch.tensor(len(seen))).item() == 8
+    compare_norms(place.rank)
     print_once("seen", sum_over_processes(torch.tensor(sum(seen))))
     call_once(lambda rank: print("called by", rank), place.rank)
     sys.stdout.flush()
+
+
+def compare_norms(rank):
+    layers = [torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3, affine=False, momentum=None), torch.nn.SyncBatchNorm(3)]
+    model = torch.nn.Sequential(*layers)
+    whole = torch.nn.Sequential(*map(torch.nn.BatchNorm1d, (3, 3, 3)))
+    whole[1] = torch.nn.BatchNorm1d(3, affine=False, momentum=None)
+    names = list(model.state_dict())
+    assert synchronize_batch_norms(model) is model and list(model.state_dict()) == names
+    assert isinstance(model[0], torch.nn.BatchNorm1d) and isinstance(model[2], torch.nn.SyncBatchNorm)
+    weights = torch.linspace(0, 1, 24).reshape(8, 3)
+    for step in range(3):
+        x = 100 + torch.randn(8, 3, generator=torch.Generator().manual_seed(step))
+        mine, theirs = (x[4 * rank :][:4].clone().requires_grad_(), x.clone().requires_grad_())
+        found, expected = model(mine), whole(theirs)
+        (found**3 * weights[4 * rank :][:4]).sum().backward()
+        (expected**3 * weights).sum().backward()
+        torch.testing.assert_close(found, expected[4 * rank :][:4], rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(mine.grad, theirs.grad[4 * rank :][:4], rtol=1e-3, atol=1e-3)
+        for own, other in zip(model.buffers(), whole.buffers()):
+            torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(model.eval()(x), whole.eval()(x), rtol=1e-4, atol=1e-4)
+    one = x[4 * rank :][:4]
+    alone = torch.nn.BatchNorm1d(3)(one)
+    assert not torch.allclose(model[0].train()(one), alone, atol=1e-2), "then the above shows nothing"
 
 
 if __name__ == "__main__":

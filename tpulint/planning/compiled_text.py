@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from tpulint.planning.commands import SOURCES
 from tpulint.planning.compiled import BatchSearch, CompiledPlan, CompileFailure, Scaled, StepOnChip, Variant
 from tpulint.planning.estimate import unverified
 from tpulint.planning.graph_analysis import analyse
 from tpulint.planning.graph_report import sentences
 from tpulint.planning.numbers import show_bytes, show_count, show_money, show_seconds
 from tpulint.planning.scaling import ABOUT
-from tpulint.planning.text_report import render_doubts, render_prices, table
+from tpulint.planning.text_report import render_commands, render_doubts, render_prices, table
 
 TITLE = "compiled, not run: what libtpu's compiler says of the traced step; times and costs are lower bounds"
 _SLICES_SHOWN = 4
@@ -42,7 +41,7 @@ def render(plan: CompiledPlan) -> Iterator[str]:
         yield from _search(search)
     yield from _scaled(plan)
     yield from (f"note: {note}\n" for note in plan.notes)
-    yield from _commands(plan)
+    yield from render_commands(plan)
 
 
 _HEAD = ["", "compiles", "HBM", "of", "without donation (a sum)", "arguments", "temporaries", "new outputs", "program",
@@ -145,13 +144,3 @@ def _slice(one: Scaled) -> list[str]:
     sent += " ?" if one.collective_seconds is None else ""
     return [one.generation.name, one.strategy, one.slice.type or "-", str(one.slice.chips), show_bytes(one.memory),
             times[0], sent, *times[1:], *costs]  # fmt: skip
-
-
-def _commands(plan: CompiledPlan) -> Iterator[str]:
-    if plan.chosen is None or not plan.commands:
-        return
-    kind = "spot" if plan.spot else "on demand"
-    yield f"\n# {plan.chosen.slice.type}, {plan.chosen.strategy}: the lowest cost {kind}. tpulint runs none of this.\n"
-    for command in plan.commands:
-        yield f"# {command.purpose}\n{command.line}\n"
-    yield f"# described at {SOURCES[0]}\n"

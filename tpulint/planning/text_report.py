@@ -12,6 +12,10 @@ from tpulint.planning.plan import TITLE, Plan
 from tpulint.planning.script_report import render_script
 from tpulint.planning.slices import Candidate
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.planning.compiled import CompiledPlan
+
 _OVERVIEW = {"tensor_cores": "cores", "mxu": "MXU", "hbm": "HBM", "hbm_bandwidth": "HBM bandwidth",
              "peak_bf16": "bf16 peak", "ici": "ICI, both ways", "pod": "pod", "network": "network"}  # fmt: skip
 _KINDS = ("on demand", "spot")
@@ -62,7 +66,7 @@ def render_plan(plan: Plan) -> Iterator[str]:
     yield "\n"
     yield from _slices(plan)
     yield from _prices(plan)
-    yield from _commands(plan)
+    yield from render_commands(plan)
 
 
 def _workload(plan: Plan) -> Iterator[str]:
@@ -149,7 +153,8 @@ def render_doubts(unverified: dict[str, tuple[str, ...]]) -> Iterator[str]:
         yield f"Not verified: {listed}; why: tpulint tpus NAME\n"
 
 
-def _commands(plan: Plan) -> Iterator[str]:
+def render_commands(plan: Plan | CompiledPlan) -> Iterator[str]:
+    """The commands for the cheapest slice."""
     if plan.chosen is None or not plan.commands:
         return
     kind = "spot" if plan.spot else "on demand"

@@ -14,7 +14,8 @@ from tpulint.report.fingerprints import fingerprints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.catalog import Catalogue, Rule
+    from tpulint.catalog import Catalogue
+    from tpulint.rule import Rule
     from tpulint.targets import Target
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

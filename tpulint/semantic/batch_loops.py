@@ -14,8 +14,16 @@ from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import LoopNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
-_LOADER = re.compile(r"loader\d*$", re.IGNORECASE)
+_LOADER = re.compile(r"(?:loader|(?:^|_)dl)\d*$", re.IGNORECASE)
+_ITERABLE, _SOURCE = "iterable", "loader"
+"""Of a progress bar, and how the parameters of what stands around loaders end."""
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
+
+
+def gone_through(call: ast.Call) -> list[ast.expr]:
+    """What may lie behind the elements that a call gives: ``enumerate(loader)``, ``tqdm(iterable=loader)``."""
+    named = [item for item in call.keywords if item.arg == _ITERABLE or (item.arg or "").endswith(_SOURCE)]
+    return [*call.args, *(item.value for item in named)]
 
 
 class BatchLoops:
@@ -33,8 +41,8 @@ class BatchLoops:
         if not isinstance(loop, ast.For | ast.AsyncFor):
             return False
         source = loop.iter
-        while isinstance(source, ast.Call) and source.args and self._names.qualified(source.func) in _WRAPPERS:
-            source = source.args[0]
+        while isinstance(source, ast.Call) and self._names.qualified(source.func) in _WRAPPERS and gone_through(source):
+            source = gone_through(source)[0]
         together = source.args if isinstance(source, ast.Call) and self._is_zip(source) else [source]
         if any(map(self._is_loader, together)) or self._kinds.value(loop.iter).kind is Kind.LOADER:
             return True

@@ -257,8 +257,10 @@ class BatchedReads:
         is_array = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
         taken = self._index.parent(taken) if isinstance(taken, ast.Tuple) else taken
         is_text = isinstance(taken, ast.Call | ast.BinOp) and self._index.reads.is_text(taken)
-        return is_array and self._index.scalars.is_scalar(read.tensor) and (
-            is_text or isinstance(taken, ast.FormattedValue)
+        return (
+            is_array
+            and self._index.scalars.is_scalar(read.tensor)
+            and (is_text or isinstance(taken, ast.FormattedValue))
         )
 
     def _may_be_number(self, read: Read) -> bool:

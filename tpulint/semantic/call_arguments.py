@@ -32,7 +32,7 @@ class CallArguments:
             if keyword.arg is not None:
                 found.setdefault(keyword.arg, []).append(keyword.value)
                 continue
-            entries = self._entries(keyword.value, 0)
+            entries = self.entries(keyword.value)
             if entries is None:
                 return None
             for name, value in entries:
@@ -43,11 +43,11 @@ class CallArguments:
         """The names of what a call gives by name; ``**`` stands for those of a dictionary that is not known."""
         found: dict[str, None] = {}
         for keyword in call.keywords:
-            entries = [(keyword.arg, keyword.value)] if keyword.arg else self._entries(keyword.value, 0)
+            entries = [(keyword.arg, keyword.value)] if keyword.arg else self.entries(keyword.value)
             found.update(dict.fromkeys(["**"] if entries is None else (name for name, _ in entries)))
         return tuple(found)
 
-    def _entries(self, node: ast.expr, depth: int) -> _Entries | None:
+    def entries(self, node: ast.expr, depth: int = 0) -> _Entries | None:
         """Keys and values a dictionary may hold; None when that is not known."""
         if depth > _DEPTH:
             return None
@@ -55,17 +55,17 @@ class CallArguments:
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if key is None:
-                    parts.append(self._entries(value, depth + 1))
+                    parts.append(self.entries(value, depth + 1))
                 elif isinstance(key, ast.Constant) and isinstance(key.value, str):
                     parts.append([(key.value, value)])
                 else:
                     return None
         elif isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.dict":
-            parts.extend(self._entries(item, depth + 1) for item in node.args)
+            parts.extend(self.entries(item, depth + 1) for item in node.args)
             for keyword in node.keywords:
-                parts.append([(keyword.arg, keyword.value)] if keyword.arg else self._entries(keyword.value, depth + 1))
+                parts.append([(keyword.arg, keyword.value)] if keyword.arg else self.entries(keyword.value, depth + 1))
         elif isinstance(node, ast.IfExp):
-            parts.extend((self._entries(node.body, depth + 1), self._entries(node.orelse, depth + 1)))
+            parts.extend((self.entries(node.body, depth + 1), self.entries(node.orelse, depth + 1)))
         elif isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
             if not bindings:
@@ -74,7 +74,7 @@ class CallArguments:
                 if binding.kind == "augment":
                     continue  # among the changes below
                 whole = binding.kind == "assign" and not binding.path and binding.value is not None
-                parts.append(self._entries(binding.value, depth + 1) if whole and binding.value is not None else None)
+                parts.append(self.entries(binding.value, depth + 1) if whole and binding.value is not None else None)
             parts.extend(self._changes(node, bindings, depth))
         else:
             return None
@@ -107,8 +107,8 @@ class CallArguments:
                     yield None
                     continue
                 for item in call.args:
-                    yield self._entries(item, depth + 1)
+                    yield self.entries(item, depth + 1)
                 for keyword in call.keywords:
                     yield [(keyword.arg, keyword.value)] if keyword.arg else None
             elif isinstance(parent, ast.AugAssign) and parent.target is other:
-                yield self._entries(parent.value, depth + 1)
+                yield self.entries(parent.value, depth + 1)

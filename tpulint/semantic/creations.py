@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
@@ -16,7 +16,11 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 20
 _MOST = 16
-_WRAPPERS = facts.MODULE_WRAPPERS | {"torch.nn.SyncBatchNorm.convert_sync_batchnorm"}
+_WRAPPERS = facts.MODULE_WRAPPERS | {
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "tpulint_runtime.autocast_model",
+    "tpulint_runtime.synchronize_batch_norms",
+}
 """Calls whose result holds the same parameters as their first argument."""
 ANY_ELEMENT = "[]"
 """In a path: one of the elements of a collection, and nobody knows which."""
@@ -72,6 +76,12 @@ class Creations:
     def of(self, node: ast.expr) -> list[Creation]:
         """Objects that an expression may mean."""
         return list(self._of(node, 0))
+
+    def of_part(self, node: ast.expr, path: tuple[str, ...]) -> list[Creation]:
+        """Objects that a part of what an expression gives may be: ``("0",)`` where it is unpacked."""
+        places = tuple(int(at) for at in takewhile(str.isdecimal, path))
+        found = self._part(node, places, 0) if places else self._of(node, 0)
+        return [one._replace(path=(*one.path, *path[len(places) :])) for one in islice(found, _MOST)]
 
     def of_binding(self, binding: Binding) -> list[Creation]:
         """Objects that a binding may give its name."""
@@ -159,16 +169,18 @@ class Creations:
         elif isinstance(node, ast.Call) and (function := self._definitions.function_called(node)) is not None:
             yield from self._returned(function, path, node, depth)
         elif (whole := self._whole(node)) is not None and depth < _DEPTH:
-            yield from self._part(whole, path, depth + 1)
+            yield from self._part(whole[0], (*whole[1], *path), depth + 1)
         else:
             yield Creation(node, tuple(str(item) for item in path))
 
-    def _whole(self, node: ast.expr) -> ast.expr | None:
-        """What is unpacked later, `parts = build()` and `model, loader = parts`, where one assignment gives it."""
+    def _whole(self, node: ast.expr) -> tuple[ast.expr, tuple[int, ...]] | None:
+        """What is unpacked later, `loaders, count = build()` and `train, test = loaders`, where one value is given.
+
+        With the part of its value that it is.
+        """
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
-        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
-            return None
-        return bindings[0].value
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        return None if value is None else (value, bindings[0].path)
 
     def _returned(
         self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int

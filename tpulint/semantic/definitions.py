@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.callees import Callees
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
@@ -84,11 +85,27 @@ class Definitions:
             bindings = self._names.bindings(func)
             if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
                 return bindings[0].node
-            return self._callees.as_given(func) or self._object_called(func) if bindings else None
+            last = self._defined_last(bindings, func) if len(bindings) > 1 else None
+            return last or self._callees.as_given(func) or self._object_called(func) if bindings else None
         if isinstance(func, ast.Attribute):
             own = self.method_named(func) or self._callees.as_given(func) or self._object_called(func)
             return own or self.applied(func)
         return self._callees.as_given(func) if isinstance(func, ast.Call) else None
+
+    def _defined_last(self, bindings: list[Binding], name: ast.Name) -> FunctionNode | None:
+        """The function that a name means from its definition on, where all else that it was at the top stands before.
+
+        ``train, test = split(rows)``, and ``def train(model, loader):`` behind it.
+        """
+        tree = self._tree
+        statements = [tree.statement_of(binding.node) for binding in bindings]
+        last = max(statements, key=tree.start)
+        if not isinstance(last, FUNCTIONS) or last not in (binding.node for binding in bindings):
+            return None
+        if any(tree.parents[statement] is not tree.module for statement in statements):
+            return None
+        is_behind = tree.function_of(name) is not None or tree.start(name) > tree.start(last)
+        return last if is_behind else None
 
     def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
         """What calling an object runs, where the one class of this file that it is of says so: ``augment(images)``."""

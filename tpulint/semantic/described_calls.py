@@ -28,6 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+_DEPTH = 3
+"""Variables that a loss is followed through."""
 _MOST_CLASSES = 48
 """Of one object; where there are more, nothing is told of them."""
 _QUIET = ("no_grad", "inference_mode")
@@ -107,6 +109,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         is_quiet=turn == NOW_AND_THEN and is_quiet(index, call) and has_loops(definition),
         left=flags_left(call, definition.node, given),
         trains_on_device=turn == NOW_AND_THEN and trains_on_device(index, definition),
+        gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
     )
     return OutgoingCall(definition.file.source.path, outside)
 
@@ -115,6 +118,16 @@ def tells_anything(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
     told = (call.arguments, call.classes, call.gpus, call.options, call.is_quiet, call.states, call.trains_on_device)
     return any(told)
+
+
+def _is_made_by(index: SemanticIndex, backward: ast.expr, call: ast.Call, depth: int) -> bool:
+    """Whether a backward pass is run of what a call gives, as it is or in a sum: ``loss, other = elbo(x)``."""
+    for node in index.tree.inside(backward):
+        for binding in index.flow.reaching(node) if isinstance(node, ast.Name) else ():
+            value = binding.value if binding.kind in ("assign", "augment") else None
+            if value is call or (value is not None and depth < _DEPTH and _is_made_by(index, value, call, depth + 1)):
+                return True
+    return False
 
 
 def trains_on_device(index: SemanticIndex, run: Definition | None) -> bool:

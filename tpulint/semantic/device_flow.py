@@ -11,7 +11,7 @@ from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
-from tpulint.semantic.returned_devices import gives_device, returned_values
+from tpulint.semantic.returned_devices import gives_device, is_device_elsewhere, is_xla, returned_values
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 8
-_XLA_DEVICES = ("torch_xla.device", "torch_xla.core.xla_model.xla_device")
 _CUDA_TEXT = re.compile(r"cuda(?::(\d+))?\Z")
 _CUDA_START = r"cuda:(?:%[dis]|\{\d*(?::d)?\})?\Z"
 
@@ -155,10 +154,12 @@ class DeviceFlow:
             stored = self.variables.stores(node)
             if says_device(node.attr):
                 derived = any(self.derives(value, depth) for value in stored)
-                return derived or self._is_given_in(node) or self._is_parsed_elsewhere(node)
+                derived = derived or self._is_given_in(node) or self._is_parsed_elsewhere(node)
+                return derived or is_device_elsewhere(self._index, node)
             return bool(stored) and all(self.derives(value, depth) for value in stored)
         if isinstance(node, ast.Name):
-            return any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
+            derived = any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
+            return derived or (says_device(node.id) and is_device_elsewhere(self._index, node))
         return False
 
     def _call_derives(self, node: ast.Call, depth: int) -> bool:
@@ -213,7 +214,7 @@ class DeviceFlow:
         if other is None:
             return False
         flow = other.devices.flow
-        return any(_is_xla(other, value) or flow.derives(value) for value in flow.variables.stores(node))
+        return any(is_xla(other, value) or flow.derives(value) for value in flow.variables.stores(node))
 
     def _is_given(self, binding: Binding, part: str = "") -> bool:
         """Whether calls in other files give a device for a parameter, or in it, that they call by CUDA's name."""
@@ -222,13 +223,6 @@ class DeviceFlow:
             return False
         function = qualified_in_file(self._tree, binding.statement)
         return any(call.function == function and f"{binding.name}{part}" in call.gpus for call in calls)
-
-
-def _is_xla(index: SemanticIndex, node: ast.expr) -> bool:
-    """``"xla"``, ``torch_xla.device()``"""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and node.value.startswith("xla")
-    return isinstance(node, ast.Call) and index.qualified_name(node.func) in _XLA_DEVICES
 
 
 def _repeats(rest: list[ast.expr]) -> bool:

@@ -6,6 +6,8 @@ import ast
 import re
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.device_sites import branches
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import last_name
@@ -51,7 +53,7 @@ class DeviceIndices:
         if isinstance(node, ast.Constant):
             return isinstance(node.value, int) and not isinstance(node.value, bool)
         if isinstance(node, ast.Call):
-            return self._index.qualified_name(node.func) in _NUMBERS
+            return self._index.qualified_name(node.func) in _NUMBERS or is_index_of_tensor(self._index, node)
         if isinstance(node, ast.BinOp):
             return (
                 isinstance(node.op, ast.Mod | ast.Add | ast.Sub | ast.FloorDiv)
@@ -147,3 +149,25 @@ class DeviceIndices:
                 annotation.slice
             )
         return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
+
+
+def is_index_of_tensor(index: SemanticIndex, node: ast.expr) -> bool:
+    """``x.get_device()``: the number of the GPU that holds a tensor; of other objects it is a method of their own."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get_device"
+        and not node.args
+        and index.kind(node.func.value) is Kind.TENSOR
+    )
+
+
+def indices_held(index: SemanticIndex, node: ast.expr) -> list[ast.expr]:
+    """The calls of ``x.get_device()`` that a variable may hold, whatever ``x`` is."""
+    bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    values = (item for binding in bindings if binding.value is not None for item in branches(binding.value))
+    return [
+        item
+        for item in values
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "get_device"
+    ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.device_sites import devices_given
+from tpulint.semantic.device_indices import indices_held, is_index_of_tensor
+from tpulint.semantic.device_sites import branches, devices_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.values import is_cpu
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False
@@ -38,11 +40,49 @@ class DeviceNumbers:
     def found(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         """What is to be rewritten, the argument it becomes, and whether that is certainly a number."""
         for argument in self._places_to_move_to():
+            if indices_held(self._index, argument):
+                continue  # told below
             if self._indices.is_number(argument) or is_index_of_tensor(self._index, argument):
                 origin = self._device_number(argument)
                 yield argument if origin is None else origin, argument, True
             elif self._indices.is_likely_number(argument) and not self._is_device_value(argument):
                 yield argument, argument, False
+        yield from self._indices_kept()
+
+    def _indices_kept(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+        """``device = x.get_device()`` that is only used as a device; else the places that such a variable is given to.
+
+        Calls of ``cuda`` are rewritten by another rule, which asks for what it is given.
+        """
+        for call, _ in self._index.method_calls("get_device"):
+            target = _variable_of(self._index, call) if is_index_of_tensor(self._index, call) else None
+            loads = [] if target is None else self._loads_of(target)
+            placed = [load for load in loads if self._moves_there(load)]
+            if target is None or not placed:
+                continue
+            if says_device(target.id) and all(map(self._takes_index, loads)) and self._is_one_device(target):
+                yield call, placed[0], True
+            else:
+                yield from ((load, load, True) for load in placed if not _is_moved_by_cuda(self._index, load))
+
+    def _loads_of(self, target: ast.Name) -> list[ast.expr]:
+        return [load for key in self._flow.variables.keys_of(target) for load in self._flow.variables.loads(key)]
+
+    def _is_one_device(self, target: ast.Name) -> bool:
+        """Whether a variable is given nothing but the number of a tensor's GPU, or the host's name."""
+        bindings = self._index.names.bindings(target)
+        return all(
+            binding.kind == "assign" and not binding.path and binding.value is not None
+            and all(self._is_device_value(item) or is_cpu(item) or is_index_of_tensor(self._index, item)
+                    for item in branches(binding.value))
+            for binding in bindings
+        )  # fmt: skip
+
+    def _moves_there(self, load: ast.expr) -> bool:
+        return _is_moved_by_cuda(self._index, load) or self._flow.places.of(load).kind == "device"
+
+    def _takes_index(self, load: ast.expr) -> bool:
+        return _is_moved_by_cuda(self._index, load) or self._takes_device(load)
 
     def _places_to_move_to(self) -> Iterator[ast.expr]:
         """Device arguments of calls where torch takes a number for a device."""
@@ -115,12 +155,23 @@ def _only_moves_to(function: Definition, name: str) -> bool:
     )
 
 
-def is_index_of_tensor(index: SemanticIndex, node: ast.expr) -> bool:
-    """``x.get_device()``: the number of the GPU that holds a tensor; of other objects it is a method of their own."""
+def _variable_of(index: SemanticIndex, call: ast.Call) -> ast.Name | None:
+    """The variable that a call is assigned to, perhaps under a condition."""
+    value: ast.AST = call
+    while isinstance(parent := index.parent(value), ast.IfExp) and parent.test is not value:
+        value = parent
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return None
+    return parent.targets[0] if isinstance(parent.targets[0], ast.Name) else None
+
+
+def _is_moved_by_cuda(index: SemanticIndex, load: ast.expr) -> bool:
+    """``x.cuda(device)``, ``x.cuda(device=device)``"""
+    parent = index.parent(load)
+    call = index.parent(parent) if isinstance(parent, ast.keyword) and parent.arg == "device" else parent
     return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "get_device"
-        and not node.args
-        and index.kind(node.func.value) is Kind.TENSOR
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "cuda"
+        and load in devices_given(call)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
 
 from tpulint.records import NamedTuple
@@ -42,3 +43,15 @@ def device_argument(call: ast.Call) -> ast.expr | None:
 def devices_given(move: ast.Call) -> list[ast.expr]:
     """What ``x.to(...)`` and its like are given that may be a device: the first argument, and what is called so."""
     return [*move.args[:1], *(item.value for item in move.keywords if item.arg == "device")]
+
+
+def branches(node: ast.expr) -> Iterator[ast.expr]:
+    """Expressions whose value the whole may have."""
+    if isinstance(node, ast.IfExp):
+        yield from branches(node.body)
+        yield from branches(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for item in node.values:
+            yield from branches(item)
+    else:
+        yield node

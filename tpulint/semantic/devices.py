@@ -14,7 +14,7 @@ from tpulint.semantic.device_members import DeviceMembers
 from tpulint.semantic.device_names import DeviceNames
 from tpulint.semantic.device_numbers import DeviceNumbers
 from tpulint.semantic.device_questions import DeviceQuestions
-from tpulint.semantic.device_sites import Role, Site, device_argument
+from tpulint.semantic.device_sites import Role, Site, branches, device_argument
 from tpulint.semantic.gpu_branches import GpuBranches
 from tpulint.semantic.harmful_questions import HarmfulQuestions
 from tpulint.semantic.questions import Questions
@@ -161,7 +161,7 @@ class Devices:
                     yield Site(call, Role.ACQUISITION, number=_constant(argument))
                 else:
                     # only names in branches; they are rewritten one by one
-                    for node in _branches(argument):
+                    for node in branches(argument):
                         number = self.flow.cuda_index(node)
                         if number is not None:
                             yield Site(node, Role.NAME, number=number)
@@ -230,18 +230,6 @@ class Devices:
             if isinstance(ancestor, ast.stmt):
                 return False
         return False
-
-
-def _branches(node: ast.expr) -> Iterator[ast.expr]:
-    """Expressions whose value the whole may have."""
-    if isinstance(node, ast.IfExp):
-        yield from _branches(node.body)
-        yield from _branches(node.orelse)
-    elif isinstance(node, ast.BoolOp):
-        for item in node.values:
-            yield from _branches(item)
-    else:
-        yield node
 
 
 def _stands_in(span: Span, spans: Iterable[Span]) -> bool:

@@ -120,8 +120,8 @@ class Dimensions:
         if isinstance(value, ast.Call):
             function = self._index.definitions.function_called(value)
             if function is not None:
-                made = self._index.definitions.returned_by(function)
-                return _same(self._part(item, path, depth) for item in made)
+                made = self._index.definitions.returned_by(function) if depth <= _DEPTH else ()  # it may call itself
+                return _same(self._part(item, path, depth + 1) for item in made)
             if self._gives_several(value):
                 return self.of(value, depth) if len(path) == 1 else None
         return self._within(value, len(path), depth)

@@ -60,7 +60,7 @@ class ElementValues:
             moved = self._mapped(node, depth)
             if moved is not None:
                 return moved
-            prepared = self._kinds.calls.prepared(node, path, depth)
+            prepared = self._kinds.methods.prepared(node, path, depth)
             if prepared is not None:
                 return prepared
             name = self._names.qualified(node.func)
@@ -68,6 +68,8 @@ class ElementValues:
                 return self.element(node.args[0], path, depth)
             if name in _PACKS:
                 return self._packed_part(node, path, depth)
+            if name in facts.PARSERS:
+                return HOST._replace(certain=False)
             value = self._kinds.value(node, depth)
             if value.kind is Kind.TENSOR:
                 owner = self._module_class(node.func, depth)
@@ -124,7 +126,7 @@ class ElementValues:
             return None
         if moved.func.attr not in ("to", "cuda"):
             return None
-        return self._kinds.calls.tensor_method(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
+        return self._kinds.methods.of_tensor(Value(Kind.TENSOR, certain=False), moved.func.attr, moved, depth)
 
     def element(self, node: ast.expr, path: Path, depth: int) -> Value:
         """Value of (part of) one element of an iterable."""

@@ -27,7 +27,7 @@ def entries_named(creation: Creation) -> Iterator[ast.expr]:
     if isinstance(creation.node, ast.List | ast.Tuple) and wanted.startswith("["):
         items = enumerate(creation.node.elts)
         yield from (item for at, item in items if wanted == f"[{at}]" or not wanted[1:-1].isdigit())
-    for key, value in entries(creation.node) if wanted[:2] in ("['", '["') else ():
+    for key, value in entries(creation.node) if wanted.startswith("[") else ():
         if key is None or (isinstance(key, ast.Constant) and f"[{key.value!r}]" == wanted):
             yield value
 

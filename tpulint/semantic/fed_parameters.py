@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable
 
+from tpulint.records import NamedTuple
+from tpulint.semantic.batch_loops import gone_through
+from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
@@ -16,10 +19,23 @@ from tpulint.semantic.variables import last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.bindings import Binding
 
+ANY = "[:]"
+"""The part of a dictionary that a variable key stands for: ``loaders[phase]``."""
 _DEPTH = 6
 _LOADER = "loader"
 """What stands in files that hand on what they are given for the loops of others."""
+
+
+class Handed(NamedTuple):
+    """An argument of a call, or a part of it, that loops of another file take their batches from."""
+
+    item: ast.expr
+    path: tuple[str, ...]
+    """``("0",)`` where the function unpacks it, ``("['train']",)`` where it takes what lies behind a key."""
+    turns: set[str]
+    """What the turns of the loops are called."""
 
 
 class FedParameters:
@@ -27,11 +43,11 @@ class FedParameters:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._fed: dict[tuple[str, str], set[str]] = {}
+        self._fed: dict[tuple[str, str], dict[tuple[str, ...], set[str]]] = {}
         self._is_looked_for = False
 
-    def loops_of(self, function: str, parameter: str) -> set[str]:
-        """What the turns of the loops are called that take their batches from a parameter of a function.
+    def loops_of(self, function: str, parameter: str) -> dict[tuple[str, ...], set[str]]:
+        """What the turns of the loops are called that take their batches from a parameter of a function, or a part.
 
         Loops of other files count, too, which the function hands it on to. Files that ask each other in a circle are
         told what is known so far.
@@ -39,7 +55,7 @@ class FedParameters:
         if not self._is_looked_for:
             self._is_looked_for = True
             self._look()
-        return self._fed.get((function, parameter), set())
+        return self._fed.get((function, parameter), {})
 
     def is_evaluated_on(self, function: FunctionNode, parameter: str, modules: Container[str]) -> bool:
         """Whether a loop runs a module over the batches of a parameter, without gradients.
@@ -49,7 +65,10 @@ class FedParameters:
         index = self._index
         for loop in index.tree.loops:
             is_over = (
-                isinstance(loop, ast.For) and index.tree.encloses(function, loop) and self._leads(loop.iter, parameter)
+                isinstance(loop, ast.For)
+                and index.tree.encloses(function, loop)
+                and self._leads(loop.iter, parameter)
+                and not leaves_out_smaller(index, loop)
             )
             for call in index.tree.nodes_in(loop, ast.Call, functions=False) if is_over else ():
                 assert isinstance(call, ast.Call)
@@ -61,7 +80,7 @@ class FedParameters:
     def _leads(self, node: ast.expr, parameter: str, depth: int = 0) -> bool:
         """Whether what a loop runs over is a parameter, or what calls make of it: ``enumerate(tqdm(loader))``."""
         if isinstance(node, ast.Call) and depth < _DEPTH:
-            return any(self._leads(item, parameter, depth + 1) for item in node.args)
+            return any(self._leads(item, parameter, depth + 1) for item in gone_through(node))
         bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) and depth < _DEPTH else ()
         return any(
             binding.name == parameter
@@ -77,42 +96,50 @@ class FedParameters:
                 for item in sources_of(index, loop.node, loop.functions):
                     self._note(item, STEP, 0)
             for node in index.regions.evaluation_loops:
-                for item in sources_of(index, node):
+                for item in sources_of(index, node) if not leaves_out_smaller(index, node) else ():
                     self._note(item, EVALUATION, 0)
         calls = index.tree.calls if _LOADER in index.source.text and index.imported.knows_others else ()
         for call in calls:
             given = (*call.args, *(keyword.value for keyword in call.keywords))
             if not any(isinstance(one, ast.Name | ast.Attribute) and _LOADER in last_name(one) for one in given):
                 continue
-            for item, turns in fed_elsewhere(index, call):
-                for turn in turns:
-                    self._note(item, turn, 0)
+            for handed in fed_elsewhere(index, call):
+                for turn in handed.turns:
+                    self._note(handed.item, turn, 0, handed.path)
 
-    def _note(self, node: ast.expr, turn: str, depth: int) -> None:
-        """Follow what a loop runs over to parameters, through variables, attributes and calls around it."""
+    def _note(self, node: ast.expr, turn: str, depth: int, path: tuple[str, ...] = ()) -> None:
+        """Follow what a loop runs over to parameters, through variables, attributes and calls around it.
+
+        With a path the part that is meant of what an expression gives.
+        """
         if depth > _DEPTH:
             return
         if isinstance(node, ast.Call):
-            for item in node.args:
+            for item in gone_through(node) if not path else ():
                 self._note(item, turn, depth + 1)
-            return
-        flow = self._index.flow
-        bindings = flow.reaching(node) if isinstance(node, ast.Name) else ()
-        if isinstance(node, ast.Attribute):
-            bindings = flow.reaching_attribute(node)
-        for binding in bindings:
-            function = binding.statement
-            if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
-                name = qualified_in_file(self._index.tree, function)
-                if turn in self._fed.setdefault((name, binding.name), set()):
-                    continue
-                self._fed[name, binding.name].add(turn)
-                definitions = self._index.definitions
-                given = definitions.arguments.of(function, binding.name)
-                for item in (*given, *definitions.arguments.of_derived(function, binding.name)):
-                    self._note(item, turn, depth + 1)
-            elif binding.kind == "assign" and binding.value is not None and not binding.path:
-                self._note(binding.value, turn, depth + 1)
+        elif isinstance(node, ast.Subscript):
+            at = f"[{node.slice.value!r}]" if isinstance(node.slice, ast.Constant) else ANY
+            self._note(node.value, turn, depth + 1, (at, *path))
+        elif isinstance(node, ast.Name | ast.Attribute):
+            bindings = self._index.flow.bindings_of(node)
+            for binding in bindings:
+                self._note_binding(binding, turn, depth, path)
+            if isinstance(node, ast.Attribute) and not bindings:
+                self._note(node.value, turn, depth + 1, (node.attr, *path))
+
+    def _note_binding(self, binding: Binding, turn: str, depth: int, path: tuple[str, ...]) -> None:
+        function, definitions = binding.statement, self._index.definitions
+        if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
+            name = qualified_in_file(self._index.tree, function)
+            known = self._fed.setdefault((name, binding.name), {}).setdefault(path, set())
+            if turn in known:
+                return
+            known.add(turn)
+            given = definitions.arguments.of(function, binding.name)
+            for item in (*given, *definitions.arguments.of_derived(function, binding.name)):
+                self._note(item, turn, depth + 1, path)
+        elif binding.kind == "assign" and binding.value is not None and all(at >= 0 for at in binding.path):
+            self._note(binding.value, turn, depth + 1, (*map(str, binding.path), *path))
 
 
 def sources_of(
@@ -168,13 +195,13 @@ def _lists_by_places(index: SemanticIndex, loop: ast.AST) -> list[ast.expr]:
     return [item for name, item in counted.items() if name in names]
 
 
-def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, set[str]]]:
+def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[Handed]:
     """Arguments of a call that loops of another file take their batches from, with what their turns are called."""
     found = index.imported.all_called(call) if call.args or call.keywords else ()
     if not found and isinstance(call.func, ast.Name) and (call.args or call.keywords):
         objects = methods(index.imported.classes_of(call.func), "__call__")  # `trainer(loader)`
         found = objects if len(objects) == 1 else ()
-    fed: dict[ast.expr, set[str]] = {}
+    fed: dict[tuple[ast.expr, tuple[str, ...]], set[str]] = {}
     if found:
         from tpulint.semantic.ruled_out import only_evaluates
     for run in (function_run(item) for item in found):
@@ -188,8 +215,9 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[tuple[ast.expr, 
         given = arguments_given(call, run.node, is_method)
         modules = [parameter for parameter, item in given if index.kind(item) is Kind.MODULE]
         for parameter, item in given:
-            turns = run.file.fed_parameters.loops_of(name, parameter)
-            if modules and not turns and run.file.fed_parameters.is_evaluated_on(run.node, parameter, modules):
-                turns = {EVALUATION}
-            fed.setdefault(item, set()).update({EVALUATION} if evaluates and turns else turns)
-    return [(item, turns) for item, turns in fed.items() if turns]
+            parts = run.file.fed_parameters.loops_of(name, parameter)
+            if modules and not parts and run.file.fed_parameters.is_evaluated_on(run.node, parameter, modules):
+                parts = {(): {EVALUATION}}
+            for path, turns in parts.items():
+                fed.setdefault((item, path), set()).update({EVALUATION} if evaluates and turns else turns)
+    return [Handed(item, path, turns) for (item, path), turns in fed.items() if turns]

@@ -13,7 +13,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, method, returned, unpacked
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
 
@@ -130,7 +130,7 @@ class FunctionValues:
         is_sure = value.certain and value.side is not Side.UNKNOWN
         if value.kind is not Kind.TENSOR or is_sure or not self.passing.moves_nothing(function):
             return value
-        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        given = values_given(node)
         values = [self._kinds.value(item, depth + 2) for item in given]
         if all(item.kind in (Kind.UNKNOWN, Kind.HOST) for item in values):
             return UNKNOWN  # it makes none, and others may give it one
@@ -144,7 +144,7 @@ class FunctionValues:
         if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION) and value.side is not Side.DEVICE:
             # The other file alone does not tell where its parameters live.
             assert isinstance(called.node, FUNCTIONS)
-            given = (*node.args, *(keyword.value for keyword in node.keywords))
+            given = values_given(node)
             stays = value.side is Side.UNKNOWN or called.file.kinds.functions.passing.stays(called.node)
             if stays and (
                 self._is_of_module(node.func, depth) or any(self._kinds.holds_device(i, depth) for i in given)

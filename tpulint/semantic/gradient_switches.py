@@ -10,6 +10,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall, qualified_in_file
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _MODES = ("eval", "train")
@@ -102,7 +103,7 @@ class GradientSwitches:
             return None if last is None else given
         if not isinstance(last.func, ast.Attribute):
             return None
-        modes = [*last.args, *(item.value for item in last.keywords)]
+        modes = values_given(last)
         is_off = any(isinstance(mode, ast.Constant) and mode.value is False for mode in modes)
         return "eval" if is_off else last.func.attr
 

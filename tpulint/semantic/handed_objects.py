@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, starts_base
 from tpulint.semantic.variables import itself
 
@@ -122,7 +123,7 @@ class HandedObjects:
             return None
         for call in self._tree.inside(start, functions=False):
             if isinstance(call, ast.Call) and starts_base(call):
-                return _argument(call, function, parameter.name, is_method=True)
+                return dict(arguments_given(call, function, is_method=True)).get(parameter.name)
         return None
 
     def given_back(self, call: ast.Call, function: Definition, value: ast.expr) -> ast.expr | None:
@@ -132,7 +133,7 @@ class HandedObjects:
         if len(bindings) != 1 or bindings[0].kind != "parameter" or not isinstance(function.node, FUNCTIONS):
             return None
         is_method = function.file.tree.class_of(function.node) is not None
-        return _argument(call, function.node, bindings[0].name, is_method)
+        return dict(arguments_given(call, function.node, is_method)).get(bindings[0].name)
 
     def _owner(self, node: ast.Attribute) -> ast.ClassDef | None:
         """The class of the object, where the attribute is one of ``self``, be it in a function within the method."""
@@ -145,14 +146,3 @@ class HandedObjects:
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:
     return next((item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == name), None)
-
-
-def _argument(call: ast.Call, function: FunctionNode, name: str, is_method: bool) -> ast.expr | None:
-    """What a call gives for a parameter of a function."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if any(isinstance(item, ast.Starred) for item in call.args):
-        return None
-    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
-    return dict(zip(names, call.args, strict=False)).get(name)

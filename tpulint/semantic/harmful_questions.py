@@ -96,6 +96,9 @@ class HarmfulQuestions:
         """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""
         if self._mentions.is_shown(answer) or self._features.opens_only_cuda(answer):
             return True
+        given = self._tree.parents[answer]
+        if isinstance(given, ast.keyword) and given.arg in CUDA_ONLY_ARGUMENTS:
+            return True
         root = self._placement.root(answer)
         if self._questions.half_options.take(answer) or self._kernels.are_chosen_by(root):
             return True

@@ -14,6 +14,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import CONSTRUCTOR, OutsideCall
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Side
 from tpulint.source import SourceFile
@@ -121,7 +122,7 @@ class HostOnly:
         moves = self._moves
         if not moves or _speaks_of_others(text):
             return False
-        to_cpu = [move for move in moves if any(map(self._is_cpu, _given(move)))]
+        to_cpu = [move for move in moves if any(map(self._is_cpu, values_given(move)))]
         return bool(to_cpu) and all(map(self._is_plain_move, moves)) and self._names_only_cpu()
 
     def _names_only_cpu(self) -> bool:
@@ -175,8 +176,8 @@ class HostOnly:
         return name.startswith("torch.") and re.search(_DTYPE, name) is not None
 
     def _places_model(self, move: ast.Call) -> bool:
-        """Whether the receiver of a move to the CPU is a module that the file makes, of its own class or another file's."""
-        if not any(map(self._is_cpu, _given(move))):
+        """Whether the receiver of a move to the CPU is a module that the file makes, of whatever file's class."""
+        if not any(map(self._is_cpu, values_given(move))):
             return False
         assert isinstance(move.func, ast.Attribute)
         receiver = move.func.value
@@ -198,9 +199,9 @@ class HostOnly:
         owner = self._definitions.class_called(node)
         if owner is not None:
             return self._definitions.is_module_class(owner)
-        made = self._imported.definition(node.func)
-        if made is not None:  # one that speaks of a device may put its parts, or what it is given, there
-            return is_module(made) and not made.file.source.has_any(_DEVICE_WORDS)
+        other = self._imported.definition(node.func)
+        if other is not None:  # one that speaks of a device may put its parts, or what it is given, there
+            return is_module(other) and not other.file.source.has_any(_DEVICE_WORDS)
         name = self._names.qualified(node.func) or ""
         return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
 
@@ -208,10 +209,6 @@ class HostOnly:
 def _speaks_of_others(text: str) -> bool:
     lowered = text.lower()
     return any(word in lowered for word in _OF_OTHER_DEVICES) or re.search(_OTHER_DEVICES, text) is not None
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def speaks_of_devices(source: SourceFile, imported: Imported, outside: Sequence[OutsideCall]) -> bool:

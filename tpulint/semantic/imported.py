@@ -53,8 +53,9 @@ class Imported:
         self._called: dict[ast.Call, tuple[Definition, ...]] = {}
         self.option_files: dict[ast.expr, str | None] = {}
         """The files that parse the options which expressions hold, of those that were looked for."""
-        self.devices_returned: dict[tuple[ast.Call, tuple[int, ...]], bool] = {}
-        """Calls of other files' functions that give a device, with the part of what they return, of those asked."""
+        self.devices_returned: dict[tuple[ast.expr, tuple[int, ...]], bool] = {}
+        """Calls of other files' functions that give a device, with the part of what they return, of those asked, and
+        variables of other files that hold one."""
 
     @cached_property
     def knows_others(self) -> bool:
@@ -93,6 +94,10 @@ class Imported:
         """Another file of the project, by its absolute path."""
         is_other = self._library is not None and path != os.path.abspath(self._path)
         return self._library.file(self._path, path) if self._library is not None and is_other else None
+
+    def mentioning(self, word: str) -> list[SemanticIndex] | None:
+        """The files of the project that have a word in them, this one included; None where not all can be read."""
+        return None if self._library is None else self._library.mentioning(self._path, word)
 
     # ---------------------------------------------------------------- names
 

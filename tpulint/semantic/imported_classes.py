@@ -15,6 +15,7 @@ from tpulint.semantic.loaded_objects import LOADS, is_loaded
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, methods, returned, unpacked
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import is_none
 
@@ -114,7 +115,7 @@ class ImportedClasses:
         call = binding.value
         if binding.kind != "assign" or not isinstance(call, ast.Call) or not isinstance(binding.node, ast.Name):
             return ()
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = values_given(call)
         same = [item for item in given if isinstance(item, ast.Name) and item.id == binding.name]
         made = self.of(same[0], depth + 1) if len(same) == 1 else ()
         return made if all(is_module(item) for item in made) else ()

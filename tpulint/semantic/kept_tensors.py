@@ -10,6 +10,7 @@ from tpulint.semantic.definitions import Definitions, is_property
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import method
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value
 
@@ -66,10 +67,7 @@ class KeptTensors:
 
     def _kept_by(self, call: ast.Call, depth: int) -> frozenset[str]:
         """Attributes in which a method keeps the tensors of the device that a call gives it."""
-        given = [
-            item for item in (*call.args, *(keyword.value for keyword in call.keywords))
-            if self._is_on_device(item, depth + 2)
-        ]  # fmt: skip
+        given = [item for item in values_given(call) if self._is_on_device(item, depth + 2)]
         if not given:
             return frozenset()
         found: frozenset[str] = frozenset()

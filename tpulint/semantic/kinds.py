@@ -24,6 +24,7 @@ from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly, may_set_default, speaks_of_devices
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.kept_tensors import KeptTensors
+from tpulint.semantic.method_values import MethodValues
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
@@ -67,6 +68,7 @@ class Kinds:
         self.sides = Sides(self, tree, names, self._host_only)
         self.attributes = AttributeValues(self, tree, names, flow, definitions, imported)
         self.calls = CallValues(self, tree, names, flow, definitions)
+        self.methods = MethodValues(self, tree, names, flow)
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
         self.branches = BranchValues(self, tree, names)
         self.elements = ElementValues(self, names, flow, definitions, imported)
@@ -136,7 +138,7 @@ class Kinds:
                 return self.parameter_tensor()
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
-                return base
+                return UNKNOWN if self.parameters.is_option(node, depth) else base
             if base.kind is Kind.MODULE:
                 return base._replace(certain=False)
             found = self.content(node.value, key_of(node), depth)

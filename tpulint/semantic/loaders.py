@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from tpulint.semantic.appended import Appended
-from tpulint.semantic.drawn_parameters import drawn_by
-from tpulint.semantic.entries import elements_of_loop, entries, entries_named
-from tpulint.semantic.fed_parameters import fed_elsewhere, sources_of
-from tpulint.semantic.left_out_batches import leaves_out_smaller
+from tpulint.semantic.batch_loops import gone_through
+from tpulint.semantic.contained_objects import ContainedObjects
+from tpulint.semantic.entries import elements_of_loop, entries
+from tpulint.semantic.fed_parameters import ANY, sources_of
+from tpulint.semantic.loader_sources import LoaderSources
+from tpulint.semantic.named_dicts import dicts_named
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.sample_counts import SampleCounts
+from tpulint.semantic.tree import LOOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ _PARAMETERS = (
 _DECIDING = frozenset({"**", "batch_sampler", "drop_last"})
 """Arguments by which all batches may be of one size."""
 _DEPTH = 6
-_ANY = "[:]"
-"""The part of a dictionary that a variable key stands for: ``loaders[phase]``."""
 _TRAINING = "train"
 """How the names of phases begin that train."""
 
@@ -45,7 +45,7 @@ _TRAINING = "train"
 class Loader:
     """One ``DataLoader(...)``."""
 
-    __slots__ = ("arguments", "call", "feeds", "feeds_evaluation", "loops")
+    __slots__ = ("arguments", "call", "evaluations", "feeds", "feeds_evaluation", "loops")
 
     def __init__(self, call: ast.Call, arguments: dict[str, list[ast.expr]] | None) -> None:
         self.call = call
@@ -56,6 +56,8 @@ class Loader:
         self.feeds_evaluation = False
         self.loops: list[LoopNode] = []
         """The step loops that take their batches from it."""
+        self.evaluations: list[LoopNode] = []
+        """The evaluation loops of this file that do."""
 
 
 class Loaders:
@@ -63,7 +65,9 @@ class Loaders:
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
-        self._appended = Appended(index)
+        self._contained = ContainedObjects(index)
+        self.sources = LoaderSources(index, self._contained)
+        """What its loops have from other files, and loops of others from it."""
         self.counts = SampleCounts(index)
         self._loaders = {call: Loader(call, self._arguments(call)) for call in index.calls_to(LOADER)}
         if not self._loaders:
@@ -83,17 +87,23 @@ class Loaders:
             for call in self.makers_of(node):
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
+                    self._loaders[call].evaluations.append(node)
         for driver in (*index.regions.drivers.loops.values(), *index.regions.called_steps):
             for call in self.makers_of(driver.node, driver.functions):
                 if call in self._loaders:
                     self._loaders[call].feeds |= driver.call.turn == STEP
                     self._loaders[call].feeds_evaluation |= driver.call.turn == EVALUATION
+                    if driver.call.turn == EVALUATION and isinstance(driver.node, LOOPS):
+                        self._loaders[call].evaluations.append(driver.node)
 
     def _arguments(self, call: ast.Call) -> dict[str, list[ast.expr]] | None:
         """What a loader is given; of what its function hands on, ``**kwargs``, what the calls of that say."""
         index = self._index
         found = index.call_arguments.of(call, _PARAMETERS)
         handed_on = [keyword.value for keyword in call.keywords if keyword.arg is None] if found is None else []
+        named = self._with_named(call, handed_on) if len(handed_on) == 1 else None
+        if named is not None:
+            return named
         function = index.function_of(call)
         kwargs = function.args.kwarg if function is not None else None
         if function is None or kwargs is None or len(handed_on) != 1 or index.text(handed_on[0]) != kwargs.arg:
@@ -105,6 +115,22 @@ class Loaders:
             return None
         shown = [keyword for keyword in call.keywords if keyword.arg is not None]
         return index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
+
+    def _with_named(self, call: ast.Call, handed_on: list[ast.expr]) -> dict[str, list[ast.expr]] | None:
+        """What a loader is given beside a dictionary that the project keeps under a name, ``**args.loader_args``.
+
+        Each of those that it may be has to say how long a batch is, if nothing else does.
+        """
+        dicts = dicts_named(self._index, handed_on[0])
+        shown = [keyword for keyword in call.keywords if keyword.arg is not None]
+        found = self._index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
+        if dicts is None or found is None:
+            return None
+        if "batch_size" not in found and not all(map(_has_batches, dicts)):
+            return None
+        for name, value in (item for one in dicts for item in one.items()):
+            found.setdefault(name, []).append(value)
+        return found
 
     @property
     def all(self) -> list[Loader]:
@@ -119,127 +145,21 @@ class Loaders:
             return self.all
         return self._fed_elsewhere
 
-    @cached_property
-    def sources_elsewhere(self) -> list[tuple[ast.Call, tuple[str, ...], str]]:
-        """Calls of functions in other files that give what loops run over, with the part and the turn of the loop.
-
-        Calls of classes, too, whose objects keep it: the part is the attribute.
-        """
-        evaluated = self._evaluated_elsewhere()
-        found = [
-            (*source, EVALUATION if source in evaluated else turn)
-            for item, turn in self._sources
-            for source in self._sources_of(item, 0)
-        ]
-        for creation in (one for loop in self._index.step_loops for one in self._dictionaries_of(loop)):
-            call = creation.node
-            if isinstance(call, ast.Call) and self._index.imported.all_called(call):
-                found.append((call, (*creation.path, _ANY), STEP))
-        return found
-
-    @cached_property
-    def variables_elsewhere(self) -> list[tuple[SemanticIndex, str, str]]:
-        """Variables of other files that loops run over, with the turn of the loop: ``mnist.train_loader``."""
-        found = []
-        for item, turn in self._sources:
-            for creation in self._index.moves.creations.of(item):
-                if isinstance(creation.node, ast.alias):
-                    variable = self._index.imported.variable_imported(creation.node, creation.path)
-                    found += [] if variable is None else [(*variable, turn)]
-        return found
-
-    @cached_property
-    def _sources(self) -> list[tuple[ast.expr, str]]:
-        """What loops of this file, and of others that this one calls, run over, with the turn of the loop."""
-        index = self._index
-        loops = [loop for loop in index.step_loops if not leaves_out_smaller(index, loop.node)]
-        items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
-        items += [(item, EVALUATION) for node in index.regions.evaluation_loops for item in sources_of(index, node)]
-        drivers = index.regions.drivers.loops.values()
-        items += [(item, one.call.turn) for one in drivers for item in sources_of(index, one.node, one.functions)]
-        items.extend((item, turn) for item, turns in self._handed_over for turn in sorted(turns))
-        for outside in index.outside:  # what loops of other files run over that this one has from a third
-            for paths, turn in ((outside.fed, STEP), (outside.fed_evaluation, EVALUATION)):
-                given = self._given_by(outside.function) if paths else ()
-                items.extend((part, turn) for value in given for path in paths for part in self._at(value, path))
-        return items
-
-    def _sources_of(self, node: ast.expr, depth: int) -> Iterator[tuple[ast.Call, tuple[str, ...]]]:
-        for creation in self._index.moves.creations.of(node):
-            call = creation.node
-            if not isinstance(call, ast.Call) or depth > _DEPTH:
-                continue
-            if self._index.imported.all_called(call):
-                yield call, creation.path
-                for item in drawn_by(self._index, call) if not creation.path else ():
-                    yield from self._sources_of(item, depth + 1)
-            elif not creation.path:
-                for item in call.args:
-                    yield from self._sources_of(item, depth + 1)
-
-    @cached_property
-    def _handed_over(self) -> list[tuple[ast.expr, set[str]]]:
-        """What calls hand to functions of other files whose loops take their batches from it."""
-        index = self._index
-        return [given for call in index.imported.calls for given in fed_elsewhere(index, call)]
-
     def _feed_elsewhere(self) -> None:
         """Note the loaders that loops of other files take their batches from."""
-        index = self._index
-        for item, turns in self._handed_over:
-            for creation in index.moves.creations.of(item):
-                if creation.node in self._loaders and isinstance(creation.node, ast.Call):
-                    self._loaders[creation.node].feeds |= STEP in turns
-                    self._loaders[creation.node].feeds_evaluation |= EVALUATION in turns
-        for outside in index.outside:
-            for value in self._given_by(outside.function) if outside.fed or outside.fed_evaluation else ():
-                whole = [path[:-1] for path in outside.fed if path[-1:] == (_ANY,)]
-                for owner in (part for path in whole for part in self._at(value, path)):
-                    for creation in index.moves.creations.of(owner):
-                        self._feed_phases_of(creation)
-                for loader in (found for path in outside.fed for found in self._returned(value, path)):
-                    loader.feeds = True
-                for loader in (found for path in outside.fed_evaluation for found in self._returned(value, path)):
-                    loader.feeds_evaluation = True
+        handed = [(one.item, one.path, turn) for one in self.sources.handed_over for turn in one.turns]
+        for node, path, turn in (*handed, *self.sources.asked_for):
+            if turn == STEP and path[-1:] == (ANY,):
+                for creation in self._contained.of(node, path[:-1]):
+                    self._feed_phases_of(creation)
+            for loader in self._in(node, path):
+                loader.feeds |= turn == STEP
+                loader.feeds_evaluation |= turn == EVALUATION
 
-    def _given_by(self, name: str) -> list[ast.expr]:
-        """What a function returns, objects of a class keep in an attribute, ``Data.loader``, or a variable holds."""
-        index = self._index
-        functions = index.definitions.named(name)
-        if functions:
-            return [value for function in functions for value in index.definitions.returned_by(function)]
-        owner, _, attribute = name.rpartition(".")
-        if not owner:
-            made = index.names.bindings_in(index.names.module, name)
-            return [one.value for one in made if one.kind == "assign" and not one.path and one.value is not None]
-        classes = (node for node in index.tree.classes if node.name == owner)
-        kept = [binding for node in classes for binding in index.names.attribute_bindings(node, attribute)]
-        return [binding.value for binding in kept if binding.value is not None and not binding.path]
-
-    def _returned(self, value: ast.expr, path: tuple[int | str, ...]) -> Iterator[Loader]:
-        """The loaders in a part of what a function returns: at a place, or behind a key of a dictionary."""
-        for item in self._at(value, path):
-            made = (creation.node for creation in self._index.moves.creations.of(item) if not creation.path)
-            for call in made if item is value else self.behind([item]):
-                if call in self._loaders and isinstance(call, ast.Call):
-                    yield self._loaders[call]
-
-    def _at(self, value: ast.expr, path: tuple[int | str, ...]) -> list[ast.expr]:
-        """What stands at a place of a value: in a tuple, or behind a key of a dictionary."""
-        values = [value]
-        for at in path:
-            values = [part for item in values for part in self._parts(item, at)]
-        return values
-
-    def _parts(self, value: ast.expr, at: int | str) -> Iterator[ast.expr]:
-        if isinstance(at, int):
-            if isinstance(value, ast.Tuple | ast.List) and -len(value.elts) <= at < len(value.elts):
-                yield value.elts[at]
-            return
-        for creation in self._index.moves.creations.of(value):
-            named = creation._replace(path=(*creation.path, at))
-            yield from entries_named(named)
-            yield from self._appended.at(named)
+    def _in(self, node: ast.expr, path: tuple[str, ...]) -> Iterator[Loader]:
+        """The loaders that an expression gives, or a part of what it gives."""
+        made = self.behind([node], path) if path else (one.node for one in self._contained.of(node) if not one.path)
+        yield from (self._loaders[call] for call in made if isinstance(call, ast.Call) and call in self._loaders)
 
     # ---------------------------------------------------------------- what feeds a loop
 
@@ -250,17 +170,6 @@ class Loaders:
         given = given_by_purpose(self._index, loop) if self._loaders else {}
         made = {evaluates: self._loaders.keys() & set(self.behind(items)) for evaluates, items in given.items()}
         return made.get(True, set()) - made.get(False, set())
-
-    def _evaluated_elsewhere(self) -> set[tuple[ast.Call, tuple[str, ...]]]:
-        """The same of what other files give: ``train, test = get_loaders()``, and ``run(model, test, None)``."""
-        from tpulint.semantic.ruled_out import given_by_purpose
-
-        found: set[tuple[ast.Call, tuple[str, ...]]] = set()
-        for loop in self._index.step_loops if self._index.imported.knows_others else ():
-            given = given_by_purpose(self._index, loop)
-            made = {kind: {one for item in given[kind] for one in self._sources_of(item, 0)} for kind in given}
-            found |= made.get(True, set()) - made.get(False, set())
-        return found
 
     def _feed_phases(self, loop: StepLoop) -> None:
         """Note the loaders of a loop that trains and evaluates in turns."""
@@ -290,32 +199,31 @@ class Loaders:
         """Calls that make what a loop takes its batches from: loaders, and what stands around them."""
         yield from self.behind(sources_of(self._index, loop, functions))
 
-    def behind(self, sources: list[ast.expr]) -> Iterator[ast.Call]:
-        """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like."""
-        creations = self._index.moves.creations
+    def behind(self, sources: list[ast.expr], path: tuple[str, ...] = ()) -> Iterator[ast.Call]:
+        """What makes the objects that these expressions give, through enumerate(), tqdm(), iter() and the like.
+
+        With a path the part of them that it leads to.
+        """
         seen: set[ast.AST] = set()
-        waiting = [(source, 0) for source in sources]
+        waiting = [(source, path, 0) for source in sources]
         while waiting:
-            source, depth = waiting.pop()
-            if depth > _DEPTH:
-                continue
-            for creation in creations.of(source):
+            source, part, depth = waiting.pop()
+            for creation in self._contained.of(source, part) if depth <= _DEPTH else ():
                 node = creation.node
-                waiting.extend((item, depth + 1) for item in (*entries_named(creation), *self._appended.at(creation)))
-                waiting.extend((item, depth + 1) for item in elements_of_loop(self._index, creation))
+                waiting.extend((item, (), depth + 1) for item in elements_of_loop(self._index, creation))
                 if node in seen or not isinstance(node, ast.Call):
+                    continue
+                if node in self._loaders:
+                    if not creation.path:  # no `loader.dataset`
+                        seen.add(node)
+                        yield node
                     continue
                 seen.add(node)
                 yield node
-                if node in self._loaders:
-                    continue
-                waiting.extend((item, depth + 1) for item in self._drawn_from(node))
-                if creation.path:
-                    waiting.extend((item, depth + 1) for item in _handed_back(node, creation.path))
-                else:
-                    waiting.extend(
-                        (item, depth + 1) for item in node.args if not isinstance(item, ast.Starred | ast.Constant)
-                    )
+                through = [*self._drawn_from(node), *(_handed_back(node, creation.path) if creation.path else ())]
+                through += [] if creation.path else gone_through(node)
+                plain = (item for item in through if not isinstance(item, ast.Starred | ast.Constant))
+                waiting.extend((item, (), depth + 1) for item in plain)
 
     def _drawn_from(self, call: ast.Call) -> Iterator[ast.expr]:
         """What a generator of this file takes its batches from: ``while True: for batch in loader: yield batch``.
@@ -344,6 +252,11 @@ class Loaders:
                 loop = tree.loop_of(node)
                 if isinstance(loop, ast.For):
                     yield loop.iter
+
+
+def _has_batches(entries: dict[str, ast.expr]) -> bool:
+    size = entries.get("batch_size")
+    return size is not None and not (isinstance(size, ast.Constant) and size.value in (None, 1))
 
 
 def _handed_back(call: ast.Call, path: tuple[str, ...]) -> list[ast.expr]:

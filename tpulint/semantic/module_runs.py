@@ -7,6 +7,7 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
@@ -55,7 +56,7 @@ class ModuleRuns:
 
     def hands_on(self, call: ast.Call) -> bool:
         """Whether a call gives what nobody may know a module and tensors: ``losses_of(model, images)``."""
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = values_given(call)
         is_given = any(self._kinds.value(item).kind is Kind.MODULE for item in given)
         return is_given and any(map(self._kinds.is_on_device, given))
 

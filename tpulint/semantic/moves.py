@@ -13,6 +13,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.swap_flag import SwapFlag
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -83,7 +84,7 @@ class Moves:
             if one.path or not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
                 continue
             yield from self.collected.parts_given(made)
-            for given in (*made.args, *(item.value for item in made.keywords)):
+            for given in values_given(made):
                 if not isinstance(given, ast.Starred) and self._kinds.value(given).kind in (Kind.MODULE, Kind.UNKNOWN):
                     yield from (part for part in self.creations.of(given) if not part.path)
 

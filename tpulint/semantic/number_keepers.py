@@ -9,6 +9,7 @@ from tpulint.semantic.bindings import part_of
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.kept_tensors import Held
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import root_of
 
@@ -42,7 +43,7 @@ class NumberKeepers:
                 made is not None
                 and owner is not None
                 and self._is_made_of_given(owner)
-                and all(map(self._is_number, _given(made)))
+                and all(map(self._is_number, values_given(made)))
                 and all(map(self._is_number, self._given_later(creation, owner)))
             )
         return self._objects[creation]
@@ -55,7 +56,7 @@ class NumberKeepers:
                 call = index.parent(attribute)
                 is_call = isinstance(call, ast.Call) and call.func is attribute
                 if is_call and any(map(creation.overlaps, index.moves.creations.of(attribute.value))):
-                    yield from _given(call)  # type: ignore[arg-type]
+                    yield from values_given(call)  # type: ignore[arg-type]
 
     def _is_number(self, given: ast.expr) -> bool:
         if isinstance(given, ast.Starred) or self._index.kind(given) not in _NO_TENSORS:
@@ -111,7 +112,3 @@ def _given_to(method: FunctionNode, attributes: set[str]) -> Held:
     """What holds what was given, in a method: its parameters, and these attributes of the object."""
     arguments = (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)
     return Held(method.args.args[0].arg, {argument.arg for argument in arguments[1:]}, attributes)
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -32,6 +32,31 @@ class NumberParameters:
             or any(self._chooses_module(load) or self._counts_parts(load) for load in self._loads_of(name, function))
         )
 
+    def decides(self, function: FunctionNode, element: ast.Subscript) -> bool:
+        """Whether what Python does is chosen by an element of a parameter, beside a number: ``args["decay"] > 0``.
+
+        In a dictionary of options it is one; of a batch, a tensor with several elements has no truth.
+        """
+        assert isinstance(element.value, ast.Name)
+        written = ast.unparse(element)
+        loads = self._names.loads(element.value.id, self._names.scope_of(function.body[0]))
+        return any(
+            ast.unparse(user) == written and self._chooses(user) for user in map(self._tree.parents.get, loads) if user
+        )
+
+    def _chooses(self, node: ast.AST) -> bool:
+        """Whether a number is asked by a condition, alone or compared with what is written down."""
+        parent = self._tree.parents[node]
+        if isinstance(parent, ast.Compare):
+            if not all(
+                isinstance(item, ast.Constant) for item in (parent.left, *parent.comparators) if item is not node
+            ):
+                return False
+            node, parent = parent, self._tree.parents[parent]
+        while isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
+            node, parent = parent, self._tree.parents[parent]
+        return isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is node
+
     def _counts_parts(self, load: ast.Name) -> bool:
         """``x.chunk(count)``"""
         call = self._tree.parents[load]

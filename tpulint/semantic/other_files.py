@@ -35,6 +35,9 @@ class Library(Protocol):
     def package(self, importer: str, name: str) -> list[SemanticIndex]:
         """The files of a package of the project, in order of their names; none for another thing."""
 
+    def mentioning(self, path: str, word: str) -> list[SemanticIndex] | None:
+        """The files of the project of a file that have a word in them; None where one of them cannot be read."""
+
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""
 

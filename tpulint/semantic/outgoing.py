@@ -29,6 +29,7 @@ from tpulint.semantic.outside import (
     OutsideCall,
     qualified_in_file,
 )
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind
@@ -42,6 +43,8 @@ _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
 _ABOUT_DEVICES = ("device", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
+_TAKES_MODULES = ("train", "Train", ".cuda(", ".to(")
+"""Words of files that may train or move what they are given."""
 
 
 def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
@@ -60,12 +63,12 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             # What tells nothing would have the file looked at again for nothing.
             if turn is not None or tells_anything(described.call):
                 found[described] = None
-    for call, path, turn in index.loaders.sources_elsewhere if index.imported.knows_others else ():
+    for call, path, turn in index.loaders.sources.calls if index.imported.knows_others else ():
         described_sources = (_described_source(index, call, one, path, turn) for one in index.imported.all_called(call))
         found.update(dict.fromkeys(source for source in described_sources if source is not None))
-    for file, name, turn in index.loaders.variables_elsewhere if index.imported.knows_others else ():
+    for file, name, path, turn in index.loaders.sources.variables if index.imported.knows_others else ():
         kept = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path))
-        found[OutgoingCall(file.source.path, _feeding(kept, (), turn))] = None
+        found[OutgoingCall(file.source.path, _feeding(kept, _part(path), turn))] = None
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(derived_steps(index)))
@@ -96,11 +99,11 @@ def _described_source(
         return None
     caller = os.path.basename(index.source.path)
     if isinstance(source.node, ast.ClassDef):
-        if len(path) != 1 or not path[0].isidentifier():
+        if not path or not path[0].isidentifier():
             return None
         kept = OutsideCall(f"{source.node.name}.{path[0]}", NOW_AND_THEN, False, False, (), caller)
-        return OutgoingCall(source.file.source.path, _feeding(kept, (), turn))
-    part = tuple(int(at) if at.isdecimal() else at for at in path if at.isdecimal() or at.startswith("["))
+        return OutgoingCall(source.file.source.path, _feeding(kept, _part(path[1:]), turn))
+    part = _part(path)
     name = qualified_in_file(source.file.tree, source.node)
     named = index.call_arguments.names(call)
     # A generator goes on as the loop does: it matters where what it cuts lives.
@@ -108,6 +111,11 @@ def _described_source(
     given = described_call(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
     fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
     return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
+
+
+def _part(path: tuple[str, ...]) -> tuple[int | str, ...]:
+    """The places, keys and attributes of a path, as other files are told them."""
+    return tuple(int(at) if at.isdecimal() else at for at in path)
 
 
 def _collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
@@ -165,7 +173,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     from tpulint.semantic.parsed_options import file_of_options
 
     found = index.imported.all_called(call)
-    given = [*call.args, *(item.value for item in call.keywords)] if found else []
+    given = values_given(call) if found else []
     runs = (
         function_run(item)
         for item in found
@@ -178,7 +186,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or (is_quiet(index, call) and has_loops(item))
         or (item.file.source.has_any(SAVES) and any(map(index.saved_states.holds, given)))
         or (
-            ("train" in item.file.source.text or is_module(item))
+            (item.file.source.has_any(_TAKES_MODULES) or is_module(item))
             and any(True for value in given for _ in classes_of(index, value))
         )
         or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))

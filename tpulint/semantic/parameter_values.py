@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.contents import key_of
 from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.number_parameters import NumberParameters
-from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall
+from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
+from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
 from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
+from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, is_text, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ _ANNOTATIONS = {
     "builtins.str": HOST, "builtins.bool": HOST, "builtins.dict": HOST, "torch.cuda.amp.GradScaler": Value(Kind.SCALER),
     "torch.amp.GradScaler": Value(Kind.SCALER),
 }  # fmt: skip
-_COPIES = ("cpu", "numpy", "tolist")
-_CONFIGURATION = r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$"
 _CALLS = 8
 """Calls of a lambda that are looked at."""
 
@@ -56,7 +55,7 @@ class ParameterValues:
         self._flags = flags
         self._outside = outside
         self._numbers = NumberParameters(tree, names, definitions)
-        self._asked: dict[tuple[FunctionNode, str], bool] = {}
+        self._uses = ParameterUses(tree, names)
 
     def annotated(self, annotation: ast.expr | None) -> Value:
         """What an annotation says; of one in quotes nothing."""
@@ -92,14 +91,28 @@ class ParameterValues:
 
         def find(depth: int) -> Value:
             here = self._definitions.arguments.of(function, binding.name)
-            owner = self._tree.class_of(function)
-            outside = self._given_outside(function, ELEMENT_AT.format(binding.name, key), owner)
-            outside = outside or self._given_outside(function, ELEMENT_OF.format(binding.name), owner)
+            outside = self._given_outside(function, ELEMENT_AT.format(binding.name, key))
+            outside = outside or self._given_outside(function, ELEMENT_OF.format(binding.name))
             values = [*(self._kinds.content(item, key, depth + 2) for item in here), *outside]
             return _join_sides(values)._replace(certain=False)
 
         # Functions that hand a list on to each other, and to themselves, are each asked once.
         return self._kinds.functions.answer((f"element of {binding.name}", function, (key,)), find, depth)
+
+    def is_option(self, node: ast.Subscript, depth: int) -> bool:
+        """Whether what a forward pass asks a parameter for by a text is no tensor: ``args["decay"]``."""
+        if not is_text(node.slice) or not isinstance(node.value, ast.Name):
+            return False
+        bindings = self._flow.reaching(node.value)
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(function, FUNCTIONS) or function.name != "forward":
+            return False
+        given = [self._kinds.value(item, depth + 2) for item in self._definitions.arguments.of(function, node.value.id)]
+        given += self._given_outside(function, node.value.id)
+        element = self.element(bindings[0], key_of(node), depth)
+        if any(value.kind is Kind.TENSOR for value in (*given, element)):
+            return False  # a batch of a loader, or a loss in a dictionary
+        return is_called_options(node.value.id) or element.kind is Kind.HOST or self._numbers.decides(function, node)
 
     def variadic_element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
         """What is in ``*inputs``: what calls give; of a forward pass tensors, where that of the file's modules runs.
@@ -110,7 +123,7 @@ class ParameterValues:
         if not isinstance(function, FUNCTIONS):
             return UNKNOWN
         if function.args.kwarg is binding.node:
-            return self._element_named(function, self._tree.class_of(function), key, depth)
+            return self._element_named(function, key, depth)
         if function.args.vararg is not binding.node:
             return UNKNOWN
         owner = self._tree.class_of(function)
@@ -124,21 +137,19 @@ class ParameterValues:
             return UNKNOWN
         return _join_sides([self._kinds.value(item, depth + 2) for item in given])._replace(certain=False)
 
-    def _element_named(
-        self, function: FunctionNode, owner: ast.ClassDef | None, key: str | int | None, depth: int
-    ) -> Value:
+    def _element_named(self, function: FunctionNode, key: str | int | None, depth: int) -> Value:
         """What calls give for ``**values`` of a function under one name, or of what is given under any: tensors."""
         kwargs = function.args.kwarg
         assert kwargs is not None
         here = [part for call in self._definitions.calls_of(function)[:_CALLS] for part in named_beside(call, function)]
         if isinstance(key, str):
             values = [self._kinds.value(value, depth + 2) for value, name in here if name == key]
-            return _join_sides([*values, *self._given_outside(function, key, owner)])._replace(certain=False)
+            return _join_sides([*values, *self._given_outside(function, key)])._replace(certain=False)
         values = [
             self._kinds.content(value, None, depth + 2) if name is None else self._kinds.value(value, depth + 2)
             for value, name in here
         ]
-        joined = _join_sides([*values, *self._given_outside(function, ELEMENT_OF.format(kwargs.arg), owner)])
+        joined = _join_sides([*values, *self._given_outside(function, ELEMENT_OF.format(kwargs.arg))])
         return joined._replace(certain=False) if joined.kind is Kind.TENSOR else UNKNOWN
 
     def _given(self, binding: Binding, depth: int) -> Value:
@@ -158,52 +169,55 @@ class ParameterValues:
             if of_module and self._is_first(binding.node, function):
                 return Value(Kind.MODULE)
             if of_module and function.name == "forward":
-                default = binding.value
-                if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
-                    default = default.operand
-                if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
-                    return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
-                if self._flags.is_left_none(binding):
-                    return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
-                if self._is_given_numbers(function, binding.name):
-                    return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
-                if self._is_given_values_of_host(function, binding.name, depth):
-                    return HOST._replace(certain=False)  # `for t in reversed(range(n)): model(x, t)`
-                if self._is_asked(function, binding.name):
-                    return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
-                if self._is_called(function, binding.name):
-                    return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
-                if self._numbers.has(function, binding.name):
-                    return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
-                if self._is_option(function, binding.name):
-                    return UNKNOWN  # `count = self.config.count if count is None else count`
-                annotation = binding.node.annotation
-                if annotation is not None and "Tensor" not in self._tree.text(annotation):
-                    return UNKNOWN  # `question: List[str]`, `size: Size`
-                if function.args.args and function.args.args[0].arg != binding.name:
-                    if self._is_left_on_host(function, binding.name, owner):
-                        return Value(Kind.TENSOR, Side.HOST, certain=False)
-                    return Value(
-                        Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False
-                    )
-                return UNKNOWN
+                return self._given_to_forward(function, binding, depth)
             given = [
                 *self._definitions.arguments.of(function, binding.name),
                 *self._definitions.arguments.unpacked(function, binding.name),
             ] or self._definitions.arguments.when_chosen(function, binding.name)
-            outside = self._given_outside(function, binding.name, owner)
+            outside = self._given_outside(function, binding.name)
             if outside:  # What a file tries out when it is run itself is not what the project gives it.
                 given = [argument for argument in given if not self._definitions.is_of_main(argument)]
             values = [self._given_value(argument, depth) for argument in given if not is_none(argument)]
             values.extend(outside)
             joined = _join_sides(values)
-            if joined.kind is Kind.TENSOR and not joined.certain and self._is_asked(function, binding.name):
+            if joined.kind is Kind.TENSOR and not joined.certain and self._uses.is_asked(function, binding.name):
                 return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
         elif isinstance(function, ast.Lambda):
             joined = join(self._kinds.value(given, depth + 2) for given in self._given_to_lambda(function, binding))
             return joined._replace(certain=False)
+        return UNKNOWN
+
+    def _given_to_forward(self, function: FunctionNode, binding: Binding, depth: int) -> Value:
+        """What the forward pass of a module is given: tensors, unless what is known of it speaks against that."""
+        assert isinstance(binding.node, ast.arg)
+        default = binding.value
+        if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
+            default = default.operand
+        if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
+            return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
+        if self._flags.is_left_none(binding):
+            return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
+        if self._is_given_numbers(function, binding.name):
+            return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
+        if self._is_given_values_of_host(function, binding.name, depth):
+            return HOST._replace(certain=False)  # `for t in reversed(range(n)): model(x, t)`
+        if self._uses.is_asked(function, binding.name):
+            return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
+        if self._uses.is_called(function, binding.name):
+            return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
+        if self._numbers.has(function, binding.name):
+            return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
+        if self._uses.is_option(function, binding.name):
+            return UNKNOWN  # `count = self.config.count if count is None else count`
+        annotation = binding.node.annotation
+        if annotation is not None and "Tensor" not in self._tree.text(annotation):
+            return UNKNOWN  # `question: List[str]`, `size: Size`
+        if function.args.args and function.args.args[0].arg != binding.name:
+            if self._is_left_on_host(function, binding.name):
+                return Value(Kind.TENSOR, Side.HOST, certain=False)
+            return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False)
         return UNKNOWN
 
     def _given_value(self, argument: ast.expr, depth: int) -> Value:
@@ -221,54 +235,17 @@ class ParameterValues:
             if isinstance(call, ast.Call) and call.func is use and at < len(call.args):
                 yield call.args[at]
 
-    def _is_asked(self, function: FunctionNode, name: str) -> bool:
-        """Whether a function asks if a parameter is true, which a tensor of several elements does not tell."""
-        key = (function, name)
-        if key not in self._asked:
-            loads = self._names.loads(name, self._names.scope_of(function.body[0]))
-            self._asked[key] = any(map(self._is_condition, loads))
-        return self._asked[key]
-
-    def _is_called(self, function: FunctionNode, name: str) -> bool:
-        """Whether a function calls a parameter: what can be called is no tensor."""
-        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
-        return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
-
-    def _is_option(self, function: FunctionNode, name: str) -> bool:
-        """Whether a parameter that is not given is read from a configuration, under its own name."""
-        for load in self._names.loads(name, self._names.scope_of(function.body[0])):
-            chosen = self._tree.parents[load]
-            if isinstance(chosen, ast.IfExp) and load in (chosen.body, chosen.orelse):
-                other = chosen.orelse if load is chosen.body else chosen.body
-                if isinstance(other, ast.Attribute) and other.attr == name:
-                    return re.search(_CONFIGURATION, self._tree.text(other.value)) is not None
-        return False
-
-    def _is_condition(self, name: ast.Name) -> bool:
-        parent = self._tree.parents[name]
-        if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
-            return parent.test is name
-        return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
-
     def _is_given_values_of_host(self, function: FunctionNode, name: str, depth: int) -> bool:
         """Whether all calls that are known, here and in other files, give no tensor but a value of the host.
 
         A list of tensors is such a value, too: what is taken apart, or asked for an attribute, is none.
         """
-        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
-        if any(map(self._is_taken_apart, loads)):
+        if self._uses.is_taken_apart(function, name):
             return False
         here = [item for item in self._definitions.arguments.of(function, name) if not is_none(item)]
         values = [self._given_value(item, depth) for item in here]
-        values += self._given_outside(function, name, self._tree.class_of(function))
+        values += self._given_outside(function, name)
         return bool(values) and all(value.kind is Kind.HOST for value in values)
-
-    def _is_taken_apart(self, load: ast.expr) -> bool:
-        """``x[0]``, ``x.size``, ``*x``, ``for item in x``"""
-        user = self._tree.parents[load]
-        if isinstance(user, ast.Subscript | ast.Attribute | ast.Starred):
-            return user.value is load
-        return isinstance(user, ast.For | ast.comprehension) and user.iter is load
 
     def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in this file give nothing but constants for a parameter, or those in others a value of Python.
@@ -278,60 +255,30 @@ class ParameterValues:
         given = [item for item in self._definitions.arguments.of(function, name) if not is_none(item)]
         if given:
             return all(isinstance(item, ast.Constant) for item in given)
-        outside = self._given_outside(function, name, self._tree.class_of(function))
-        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
-        return (
-            bool(outside)
-            and all(value == HOST._replace(certain=False) for value in outside)
-            and (all(map(self._is_number, loads)) or self._are_ordered(loads))
-        )
+        outside = self._given_outside(function, name)
+        is_python = bool(outside) and all(value == HOST._replace(certain=False) for value in outside)
+        return is_python and self._uses.is_number(function, name)
 
-    def _is_left_on_host(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> bool:
+    def _is_left_on_host(self, function: FunctionNode, name: str) -> bool:
         """Whether all calls in other files give a forward pass a tensor of the host: lengths, for packed sequences.
 
         Not what it is given first, which what is wrapped around the module may move; and only where nothing is done
         with it but to copy it to the host, or to hand it on: what was taken for a tensor may be a list of them.
         """
         first = function.args.args[1:2]
-        given = self._given_outside(function, name, owner)
+        given = self._given_outside(function, name)
         if not given or (first and first[0].arg == name):
             return False
         if not all(value.kind is Kind.TENSOR and value.side is Side.HOST for value in given):
             return False
-        loads = self._names.loads(name, self._names.scope_of(function.body[0]))
-        return all(self._is_copied(load) or not self._is_first_value(load) for load in loads)
+        loads = self._uses.loads(function, name)
+        return all(self._uses.is_copied(load) or not self._is_first_value(load) for load in loads)
 
     def _is_first_value(self, name: ast.Name) -> bool:
         """Whether a variable may still be what its function was given, not only an array made of it."""
         bindings = self._flow.reaching(name)
         made = [binding for binding in bindings if binding.kind != "parameter"]
         return len(made) < len(bindings) and not any(map(self._kinds.branches.is_converted, made))
-
-    def _is_copied(self, name: ast.Name) -> bool:
-        """Whether a use of a name copies it to the host, or hands it to a call."""
-        parent = self._tree.parents[name]
-        if isinstance(parent, ast.Attribute) and parent.attr == "detach":
-            parent = self._tree.parents[self._tree.parents[parent]]  # `labels.detach().cpu()`
-        if isinstance(parent, ast.Attribute):
-            return parent.attr in _COPIES
-        return isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not name)
-
-    def _is_number(self, name: ast.Name) -> bool:
-        """Whether a name is calculated with or compared, and nothing else."""
-        return isinstance(self._tree.parents[name], ast.BinOp | ast.Compare | ast.UnaryOp)
-
-    def _are_ordered(self, loads: Sequence[ast.Name]) -> bool:
-        """``if epoch >= self.start: x = self.smooth(x, epoch)``: no list is less than something, and handed on."""
-        parents = (self._tree.parents[load] for load in loads)
-        orders = [parent.ops for parent in parents if isinstance(parent, ast.Compare)]
-        return all(self._is_number(load) or self._is_handed_on(load) for load in loads) and any(
-            isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for ops in orders for op in ops
-        )
-
-    def _is_handed_on(self, name: ast.Name) -> bool:
-        """Whether a name is given to a call as it is, which tells nothing of it."""
-        parent = self._tree.parents[name]
-        return isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not name)
 
     def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
         """Whether a parameter is the object whose method a function is."""
@@ -340,12 +287,12 @@ class ParameterValues:
 
     def is_given_device_tensor(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in other files give a tensor of the device for a parameter."""
-        given = self._given_outside(function, name, self._tree.class_of(function))
+        given = self._given_outside(function, name)
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in given)
 
-    def _given_outside(self, function: FunctionNode, name: str, owner: ast.ClassDef | None) -> list[Value]:
+    def _given_outside(self, function: FunctionNode, name: str) -> list[Value]:
         """What calls in other files give for a parameter."""
-        called = function.name if owner is None else f"{owner.name}.{function.name}"
+        called = qualified_in_file(self._tree, function)
         return [
             Value(Kind[kind], Side[side], certain=False)
             for call in self._outside

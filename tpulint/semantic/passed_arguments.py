@@ -104,6 +104,11 @@ class PassedArguments:
         return found[-1:]
 
 
+def values_given(call: ast.Call) -> list[ast.expr]:
+    """What a call gives, whatever the parameters are called."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:
     """Parameters of a function with what a call gives for them, as far as that can be told."""
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]

@@ -47,11 +47,21 @@ class Placement:
                 return True
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
                 return True
+            if self._takes_place_of_tensor(node):
+                return True
             if isinstance(node, ast.Attribute) and (self._index.qualified_name(node) or "").endswith(PLACING):
                 return True
             if isinstance(node, ast.Attribute) and node.attr == _MEMBER and self._is_given(node):
                 return True
         return False
+
+    def _takes_place_of_tensor(self, node: ast.AST) -> bool:
+        """``device = x.get_device()``, ``x.device if x.is_cuda else "cpu"``: later tensors go where a tensor is."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+            is_place = node.func.attr == "get_device"
+        else:
+            is_place = isinstance(node, ast.Attribute) and node.attr == "device" and isinstance(node.ctx, ast.Load)
+        return is_place and isinstance(self._tree.parents[node], ast.Assign | ast.Return | ast.IfExp)
 
     def _is_given(self, member: ast.Attribute) -> bool:
         """``device = Device.CUDA``, ``return Device.CUDA.value``: a device that a class gives a name to."""

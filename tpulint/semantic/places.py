@@ -18,7 +18,7 @@ _LIBRARIES_WITHOUT_XLA = frozenset({
     "spacy", "thinc", "onnxruntime", "onnx", "faiss", "vllm", "xgboost", "lightgbm", "catboost", "cupy", "cuml", "cudf",
     "cuvs", "tensorrt", "jax", "jaxlib", "flax", "tensorflow", "keras", "paddle", "mxnet", "numba", "warp", "taichi",
     "ctranslate2", "faster_whisper", "llama_cpp", "pycuda", "sglang",
-    "isaacgym", "isaacgymenvs", "isaaclab", "omni", "genesis",
+    "isaacgym", "isaacgymenvs", "isaaclab", "omni", "genesis", "torchsummary",
 })  # fmt: skip
 """Libraries with devices of their own: what they call CUDA is no device of torch."""
 _DEVICE_KEYWORDS = frozenset({"device", "dev", "device_type", "device_name", "devices"})

@@ -13,6 +13,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.implicit_reads import ImplicitReads
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import SyntaxTree
 
 COPIES = ("item", "tolist", "cpu", "numpy")
@@ -231,7 +232,7 @@ class Reads:
             yield from self._formatted(call)
 
     def _formatted(self, call: ast.Call) -> Iterator[Read]:
-        for item in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for item in values_given(call):
             inner = item.value if isinstance(item, ast.Starred) else item
             parts: list[ast.expr] = [inner]
             if isinstance(inner, ast.Dict):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.number_keepers import NumberKeepers
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.pending import GROWING, Entry, Key, State
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.variables import root_of
@@ -199,7 +200,7 @@ class Recording:
             return True
         if isinstance(call.func, ast.Attribute) and index.kind(call.func.value) in _OBJECTS:
             return False
-        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        given = values_given(call)
         return any(index.kind(item) in (Kind.MODULE, Kind.LOADER) for item in given)
 
     def _call(self, call: ast.Call, statement: ast.stmt) -> None:

@@ -109,7 +109,9 @@ class Restarts:
         """The variable that gets a device tensor made of its last value; of tensors in other variables none."""
         index = self._index
         target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
-        if not isinstance(target, ast.Name | ast.Attribute) or not self._pending.is_on_device(statement.value):
+        if not isinstance(target, ast.Name | ast.Attribute):
+            return None
+        if not self._pending.is_on_device(statement.value) and not self._is_copied(target, statement):
             return None
         if isinstance(statement, ast.AugAssign):
             return target
@@ -117,6 +119,15 @@ class Restarts:
         terms = [statement.value, *index.tree.inside(statement.value)] if isinstance(statement.value, ast.BinOp) else []
         uses = (term for term in terms if isinstance(term, ast.Name | ast.Attribute) and index.text(term) == text)
         return next(uses, None)
+
+    def _is_copied(self, target: ast.Name | ast.Attribute, statement: ast.Assign | ast.AugAssign) -> bool:
+        """Whether a sum of ``loss.data[0]`` is copied to the host at last, ``total.cpu()``: a tensor, not a number."""
+        index = self._index
+        text, function = index.text(target), index.function_of(statement)
+        return index.is_device_tensor(statement.value) and any(
+            index.function_of(copy) is function and index.text(copy.value) == text
+            for copy in index.tree.attributes_called("cpu")
+        )
 
     def _comes_again(self, statement: ast.AST, loop: StepLoop) -> bool:
         """Whether a statement runs again while the training goes on: in every epoch, or in some steps."""

@@ -1,4 +1,4 @@
-"""Devices that functions of other files return: ``device_type = choose_device()``, which this file then asks about."""
+"""Devices of other files that a file asks about: what their functions return, and what their variables hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEVICES = ("cuda", "xla")
+_XLA_DEVICES = ("torch_xla.device", "torch_xla.core.xla_model.xla_device")
 
 
 def returned_values(tree: SyntaxTree, function: FunctionNode) -> Iterator[ast.expr]:
@@ -65,3 +66,33 @@ def _is_device_there(file: SemanticIndex, value: ast.expr) -> bool:
     if any(flow.is_device_variable(key) for key in flow.variables.keys_of(value)):
         return True
     return flow.is_device_place(flow.places.of(value))
+
+
+def is_device_elsewhere(index: SemanticIndex, node: ast.Name | ast.Attribute) -> bool:
+    """Whether a variable of another file, ``config.DEVICE``, is a device, called by CUDA's name or by XLA's by now."""
+    if not index.imported.knows_others:
+        return False
+    known = index.imported.devices_returned
+    if (node, ()) not in known:
+        known[node, ()] = False  # files that ask each other
+        known[node, ()] = _is_set(index, node)
+    return known[node, ()]
+
+
+def _is_set(index: SemanticIndex, node: ast.Name | ast.Attribute) -> bool:
+    found = index.imported.variable(node)
+    if found is None:
+        return False
+    file, name = found
+    bound = (binding.value for binding in file.names.bindings_in(file.names.module, name) if not binding.path)
+    values = [value for value in bound if value is not None]
+    if any(map(file.devices.flow.derives, values)):
+        return not file.guards.knows_xla() and bool(file.devices.sites)
+    return any(is_xla(file, value) or file.xla_devices.is_device(value) for value in values)
+
+
+def is_xla(index: SemanticIndex, node: ast.expr) -> bool:
+    """``"xla"``, ``torch_xla.device()``"""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.startswith("xla")
+    return isinstance(node, ast.Call) and index.qualified_name(node.func) in _XLA_DEVICES

@@ -11,6 +11,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.other_files import unpacked
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
 from tpulint.semantic.variables import last_name
@@ -186,7 +187,7 @@ def _is_given_work(call: ast.Call) -> bool:
     ``evaluator.eval(results)``: that of a module takes nothing.
     """
     func = call.func
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = values_given(call)
     if isinstance(func, ast.Attribute) and func.attr == "eval":
         return bool(given)
     if not isinstance(func, ast.Attribute) or func.attr != "train" or not given:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tpulint.semantic.default_flags import Branches, is_open, literal
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[as
     if function is None or len(calls := index.definitions.calls_of(function)) < 2:
         return given
     for call in calls:
-        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        arguments = values_given(call)
         variables = [item for item in arguments if isinstance(item, ast.Name)]
         given.setdefault(only_evaluates(call, Definition(index, function)), []).extend(variables)
     return given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.losses import Losses, may_have_dimension
@@ -115,7 +115,7 @@ class Scalars:
             return bool(bindings) and all(
                 b.kind in ("assign", "augment")
                 and (
-                    self._returns_integer(b, depth)
+                    self._takes_integer(b, depth)
                     if b.path
                     else b.value is not None and self.is_integer(b.value, depth + 1)
                 )
@@ -123,9 +123,12 @@ class Scalars:
             )
         return isinstance(node, ast.Call) and self._gives_integer(node, depth)
 
-    def _returns_integer(self, binding: Binding, depth: int) -> bool:
-        """Whether a variable takes a part of what a function of the file returns, which holds integers."""
+    def _takes_integer(self, binding: Binding, depth: int) -> bool:
+        """Whether a variable takes a part that holds integers, of a tuple or of what a function of the file returns."""
         value = binding.value
+        part = part_of(value, binding.path)
+        if part is not None:
+            return self.is_integer(part, depth + 1)
         function = self._index.definitions.function_called(value) if isinstance(value, ast.Call) else None
         returned = [] if function is None or len(binding.path) > 1 else self._index.definitions.returned_by(function)
         at = binding.path[0]

@@ -9,7 +9,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, is_cpu
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.variables import is_configuration, last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ class Sides:
         return head == "torch" and last in CUDA_TENSOR_TYPES
 
     def _may_be_tensor(self, owner: ast.expr) -> bool:
-        """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and no option read before."""
+        """Whether the owner of a ``device`` may be a tensor of either side: no ``self``, and none of the options."""
         while isinstance(owner, ast.Attribute):
             if isinstance(owner.value, ast.Name) and self._is_self(owner.value):
                 return False
             owner = owner.value
-        return not (isinstance(owner, ast.Name) and self._is_self(owner))
+        return not (isinstance(owner, ast.Name) and (self._is_self(owner) or is_configuration(owner.id)))
 
     def _is_self(self, name: ast.Name) -> bool:
         """Whether a name is the object whose method it stands in."""

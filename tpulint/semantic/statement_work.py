@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.reads import COPIES
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
@@ -114,9 +115,7 @@ class StatementWork:
                 return Work.READ
             calls = [node for node in (body, *self._tree.inside(body)) if isinstance(node, ast.Call)]
             return max((self._call(item, depth + 1) for item in calls), default=Work.DEVICE)
-        arguments = [
-            self._kinds.value(item).kind for item in (*call.args, *(keyword.value for keyword in call.keywords))
-        ]
+        arguments = [self._kinds.value(item).kind for item in values_given(call)]
         if isinstance(call.func, ast.Attribute):
             value = self._kinds.value(call.func.value)
             receiver = value.kind

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree, is_super
 
 TYPE_CHECKING = False
@@ -78,11 +78,20 @@ class CalledStep(Step):
 class StepFunctions:
     """Finds them."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions, events: EventMap) -> None:
+    def __init__(
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        definitions: Definitions,
+        events: EventMap,
+        outside: Sequence[OutsideCall],
+    ) -> None:
         self._tree = tree
         self._names = names
         self._definitions = definitions
         self._events = events
+        self._give_losses = {call.function for call in outside if call.gives_loss}
+        """Functions that train beside the step of another file which calls them: a net that helps with its loss."""
 
     def find(self, loops: list[StepLoop], per_step: Container[FunctionNode]) -> list[StepFunction]:
         """Functions with a step of their own, beside those of these loops, in order of position."""
@@ -114,7 +123,7 @@ class StepFunctions:
             step.boundaries = [item for item in events.boundaries if item not in boundaries]
             step.functions = [item for item in events.functions if item not in functions]
             trains = step.backwards and (step.updates or step.manual_updates)
-            if not trains or self._is_helper(step):
+            if not trains or self._is_helper(step) or qualified_in_file(self._tree, function) in self._give_losses:
                 continue
             if in_engine or self._is_called_elsewhere(function):
                 found.append(step)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.saved_states import SavedStates
     from tpulint.semantic.scalars import Scalars
+    from tpulint.semantic.shared_weights import SharedWeights
     from tpulint.semantic.statement_work import StatementWork
     from tpulint.semantic.step_cuts import StepCuts
     from tpulint.semantic.stretches import Stretches
@@ -138,6 +139,9 @@ class Topics:
 
     restarts: Restarts = topic()
     """Totals that start anew with a number while a training goes on."""
+
+    shared_weights: SharedWeights = topic()
+    """Trained weights that another model shares after a copy."""
 
     counters: Counters = topic("names", "flow")
     """Variables that count the turns of loops."""

@@ -34,6 +34,11 @@ CANONICAL_NAMES = {
     "torch.cuda.random.manual_seed_all": "torch.cuda.manual_seed_all",
     "torch.serialization.load": "torch.load",
     "torch.serialization.save": "torch.save",
+    "torchvision.datasets.mnist.MNIST": "torchvision.datasets.MNIST",
+    "torchvision.datasets.mnist.FashionMNIST": "torchvision.datasets.FashionMNIST",
+    "torchvision.datasets.mnist.KMNIST": "torchvision.datasets.KMNIST",
+    "torchvision.datasets.cifar.CIFAR10": "torchvision.datasets.CIFAR10",
+    "torchvision.datasets.cifar.CIFAR100": "torchvision.datasets.CIFAR100",
     "tqdm.auto.tqdm": "tqdm.tqdm",
     "tqdm.notebook.tqdm": "tqdm.tqdm",
     "tqdm.std.tqdm": "tqdm.tqdm",
@@ -71,6 +76,12 @@ HOST_MODULES = ("math", "time", "os", "random", "json", "re", "sys", "datetime",
                 "statistics", "glob",
                 "copy.deepcopy_", "subprocess", "logging", "string", "collections")  # fmt: skip
 """Modules whose functions give host values."""
+
+PARSERS = frozenset({
+    "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "toml.load", "toml.loads",
+    "tomllib.load", "tomllib.loads",
+})  # fmt: skip
+"""Functions that read configurations: whatever is in what they give is a value of the host."""
 
 HOST_BUILTINS = frozenset({
     "len", "int", "float", "bool", "str", "repr", "range", "list", "dict", "tuple", "set", "round", "open", "input",

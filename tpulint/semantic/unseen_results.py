@@ -9,6 +9,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind
 
@@ -44,7 +45,7 @@ class UnseenResults:
 
     def _given(self, call: ast.Call) -> list[ast.expr]:
         """What a call gives, and what ``compute = partial(losses, model, x)`` has given before ``compute()``."""
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = values_given(call)
         bindings = self._flow.reaching(call.func) if isinstance(call.func, ast.Name) else ()
         for made in (binding.value for binding in bindings if binding.kind == "assign" and not binding.path):
             if isinstance(made, ast.Call) and self._names.qualified(made.func) == _PARTIAL:

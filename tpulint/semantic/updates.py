@@ -9,6 +9,7 @@ from functools import cached_property
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
@@ -84,7 +85,7 @@ class Updates:
         function = self._tree.function_of(call)
         if function is None or not isinstance(call.func, ast.Name) or not self._is_parameter(call.func):
             return False
-        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        given = values_given(call)
         if not any((function, ast.dump(item)) in self._cleared for item in given):
             return False
         methods = [

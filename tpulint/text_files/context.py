@@ -13,7 +13,7 @@ from tpulint.text_files.words import Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.catalog import Rule
+    from tpulint.rule import Rule
 
 _BLANK_BEFORE = re.compile(r"(?:[ \t]|\\[ \t]*\r?\n)*\Z")
 _BLANK_BEHIND = re.compile(r"(?:[ \t]|\\[ \t]*\r?\n)*")

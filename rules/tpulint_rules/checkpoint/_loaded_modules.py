@@ -6,6 +6,7 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import Binding, Kind, SemanticIndex
+from tpulint.semantic.passed_arguments import values_given
 from tpulint_rules.device._gpu_numbers import number_text
 
 _OF_MODULES = frozenset({"eval", "train", "parameters", "named_parameters"})
@@ -95,7 +96,7 @@ def _numbered(place: ast.expr) -> ast.expr | None:
         body = place.body
         if not isinstance(body, ast.Call) or not isinstance(body.func, ast.Attribute) or body.func.attr != "cuda":
             return None
-        return next(iter((*body.args, *(item.value for item in body.keywords))), ast.Constant("cuda"))
+        return next(iter(values_given(body)), ast.Constant("cuda"))
     if isinstance(place, ast.Dict):
         return place.values[0] if len(place.values) == 1 else None
     return place

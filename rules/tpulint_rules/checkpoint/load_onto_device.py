@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
-from tpulint.semantic import Binding, Kind
+from tpulint.semantic import Binding, Kind, SemanticIndex
 from tpulint.semantic.device_sites import device_argument
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
@@ -31,16 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if place is None and len(call.args) > _LOADERS[name]:
             place = call.args[_LOADERS[name]]
         if place is None:
-            is_copied = _is_state(ctx, call) or _is_moved_later(ctx, call)
-            if ctx.index.moves.has_device and (
-                _is_one_of_two(ctx, call) or (is_copied and not _saves_host_tensors(ctx))
-            ):
-                fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
-                fix.set_argument(call, "map_location", '"cpu"')
-                if not is_copied:
-                    fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
-                message = f"`{name}` fails on a file that was saved on a GPU where there is none; load it to the host"
-                yield ctx.finding(call, message, fix, severity=Severity.INFO)
+            yield from _loaded_to_where_it_was(ctx, call, name)
             continue
         certain = _goes_to_device(ctx, place)
         if certain is None:
@@ -50,6 +41,24 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         given = isinstance(place, ast.Name) and any(b.kind == "parameter" for b in ctx.index.names.bindings(place))
         severity = Severity.WARNING if given and not ctx.index.is_program else ctx.rule.severity
         yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), severity=severity, certainty=certainty)
+
+
+def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Finding]:
+    """A file that is loaded without a place: tensors go back to the GPU that they were saved on."""
+    if not ctx.index.moves.has_device:
+        return
+    is_copied = _is_state(ctx, call) or _is_moved_later(ctx, call)
+    is_whole = not is_copied and is_module(ctx.index, call)
+    if not _is_one_of_two(ctx, call) and (not (is_copied or is_whole) or _saves_host_tensors(ctx)):
+        return
+    fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
+    fix.set_argument(call, "map_location", '"cpu"')
+    if not is_copied:
+        fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
+    if is_whole:
+        fix.append(call, f".to({fix.device(call)})")  # nothing else would move it from the host
+    message = f"`{name}` fails on a file that was saved on a GPU where there is none; load it to the host"
+    yield ctx.finding(call, message, fix, severity=Severity.INFO)
 
 
 def _is_one_of_two(ctx: FileContext, call: ast.Call) -> bool:
@@ -94,6 +103,9 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return None
             if _is_host_for_xla(ctx, binding):
                 return None
+    elsewhere = ctx.index.imported.variable(place) if isinstance(place, ast.Name | ast.Attribute) else None
+    if elsewhere is not None:
+        return _is_device_of(*elsewhere)
     certain = ctx.index.moves.is_device(place)
     if certain is False:
         if _is_numbered(ctx, place):
@@ -103,6 +115,13 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
+
+
+def _is_device_of(file: SemanticIndex, name: str) -> bool | None:
+    """Whether a variable of another file, ``config.DEVICE``, is the device; None where it is the host, or not known."""
+    values = [binding.value for binding in file.names.bindings_in(file.names.module, name)]
+    known = [None if value is None else file.moves.is_device(value) for value in values]
+    return True if any(known) else None
 
 
 def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:

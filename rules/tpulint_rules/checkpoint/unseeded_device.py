@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.compared_devices import is_never_seeded
+from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.values import is_text
 from tpulint.semantic.variables import last_name
 
 _SEEDS_DEVICE = (
@@ -28,7 +30,11 @@ _DRAWN_ON_DEVICE = (
 )
 """What a model or loss draws from the device. Elsewhere the seed may matter to a model of another file."""
 
-_SIMPLE = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+_SIMPLE = (
+    ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Compare,
+    ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
+)  # fmt: skip
+"""Parts of a seed that are read or calculated, ``config["seed"] + rank``."""
 
 _OF_DATA = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__", "collate_fn", "collate"})
 """Functions of data sets and loaders, called for every sample or batch."""
@@ -43,7 +49,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     severity = Severity.WARNING if ctx.index.mentions(_DRAWN_ON_DEVICE) else Severity.INFO
     for call in calls:
         statement = ctx.index.statement_of(call)
-        values = [*call.args, *(item.value for item in call.keywords)]
+        values = values_given(call)
         if not isinstance(statement, ast.Expr) or statement.value is not call or len(values) != 1:
             continue
         if _seeds_worker(ctx, call) or _is_for_host_only(ctx, call):
@@ -86,8 +92,8 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return isinstance(node, _SIMPLE)
     name = ctx.index.qualified_name(node.func)
-    if name == "builtins.int":
-        return True
+    if name == "builtins.int" or (last_name(node.func) == "get" and any(map(is_text, node.args[:1]))):
+        return True  # `config.get("seed", 0)`
     from tpulint.semantic.ranks import RANK_CALLS
 
     return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last_name(node.func)) is not None

@@ -10,6 +10,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods, returned
+from tpulint.semantic.tree import LoopNode
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
@@ -120,9 +121,9 @@ def _is_endless(node: ast.AST) -> bool:
     return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
 
 
-def is_left_out_by_loops(index: SemanticIndex, loader: Loader) -> bool:
+def is_left_out_by_loops(index: SemanticIndex, loops: list[LoopNode]) -> bool:
     """Whether all loops over a loader go on at once, or end, when a batch is smaller."""
-    return bool(loader.loops) and all(leaves_out_smaller(index, loop) for loop in loader.loops)
+    return bool(loops) and all(leaves_out_smaller(index, loop) for loop in loops)
 
 
 def gives_others(index: SemanticIndex, loader: Loader) -> bool:

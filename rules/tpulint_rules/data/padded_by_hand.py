@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
+from tpulint.records import NamedTuple
 from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
 from tpulint.semantic.origins import origins
 from tpulint.semantic.turn_code import STEP
@@ -40,27 +41,39 @@ _AS_LONG = ("builtins.int", "builtins.min")
 _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
 
 
+class _Padding(NamedTuple):
+    """What all samples of a batch are filled up to."""
+
+    largest: ast.expr
+    """The length of the longest sample, or the size of the largest image."""
+    of_images: bool
+    use: ast.AST
+    """Where it becomes the size of the batch."""
+    turn: str
+    source: tuple[tuple[Span, str], ...]
+    """What makes the batches."""
+
+
 def check(ctx: FileContext) -> Iterator[Finding]:
-    found: dict[ast.expr, tuple[ast.AST, str, tuple[tuple[Span, str], ...]]] = {}
+    found: dict[ast.expr, _Padding] = {}
     # What trains and evaluates is the step's.
-    for call, use, turn, source in sorted(_paddings(ctx), key=lambda padding: padding[2] != STEP):
-        found.setdefault(call, (use, turn, source))
-    for call, (use, turn, source) in found.items():
-        what = "training batch" if turn == STEP else "evaluation batch"
-        of_images = filled_by_largest(ctx, call) is not None
-        most, size = ("largest image", "size") if of_images else ("longest sample", "length")
+    for padding in sorted(_paddings(ctx), key=lambda padding: padding.turn != STEP):
+        found.setdefault(padding.largest, padding)
+    for call, padding in found.items():
+        what = "training batch" if padding.turn == STEP else "evaluation batch"
+        most, size = ("largest image", "size") if padding.of_images else ("longest sample", "length")
         yield ctx.finding(
             call,
             f"each {what} is filled up to its {most}: the step is compiled again for each {size} that occurs",
-            None if of_images else _fix(ctx, call, found),
+            None if padding.of_images else _fix(ctx, call, found),
             certainty=Certainty.LIKELY,
-            help=_FEW_SIZES if of_images else "",
-            related=((ctx.index.span(use), "the size of the batch"), *source),
+            help=_FEW_SIZES if padding.of_images else "",
+            related=((ctx.index.span(padding.use), "the size of the batch"), *padding.source),
         )
 
 
-def _paddings(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[tuple[Span, str], ...]]]:
-    """Longest lengths that become sizes, with where they do, the turn, and what makes the batches."""
+def _paddings(ctx: FileContext) -> Iterator[_Padding]:
+    """Longest lengths, and sizes of the largest images, that become sizes of batches."""
     index = ctx.index
     for loader, turn in collating_loaders(index):
         source = ((index.span(loader.call), "collates its batches with it"),)
@@ -77,22 +90,21 @@ def _paddings(ctx: FileContext) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[
             called = index.definitions.function_called(node) if isinstance(node, ast.Call) else None
             for function in with_called(index, called, seen) if called is not None else ():
                 yield from _filled_in(ctx, index.tree.nodes_in(function, *_LENGTHS), maker.turn, taker)
-    for call in index.turn_code.nodes(ast.Call) if index.turn_code.exists else ():
-        of_images = filled_by_largest(ctx, call) is not None
-        may_size = of_images or _is_longest(ctx, call)
-        turn_of_call = index.turn_code.turn_of(call) if may_size else None
-        if turn_of_call is not None and (of_images or not are_computed(ctx, call, turn_of_call)):
-            yield from _filled_in(ctx, (call,), turn_of_call, ())
+    for padding in _filled_in(ctx, index.turn_code.nodes(ast.Call), "", ()) if index.turn_code.exists else ():
+        turn_of_call = index.turn_code.turn_of(padding.largest)
+        if turn_of_call is not None and (padding.of_images or not are_computed(ctx, padding.largest, turn_of_call)):
+            yield padding._replace(turn=turn_of_call)
 
 
 def _filled_in(
     ctx: FileContext, nodes: Iterable[ast.AST], turn: str, source: tuple[tuple[Span, str], ...]
-) -> Iterator[tuple[ast.expr, ast.AST, str, tuple[tuple[Span, str], ...]]]:
+) -> Iterator[_Padding]:
     for call in nodes:
         if isinstance(call, _LENGTHS):
-            use = _filling(ctx, call) if _is_longest(ctx, call) else filled_by_largest(ctx, call)
+            of_images = not _is_longest(ctx, call)
+            use = filled_by_largest(ctx, call) if of_images else _filling(ctx, call)
             if use is not None:
-                yield call, use, turn, source
+                yield _Padding(call, of_images, use, turn, source)
 
 
 def _is_longest(ctx: FileContext, call: ast.expr) -> bool:

@@ -9,13 +9,18 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
-from tpulint_rules.data._partial_batches import is_partial_unshuffled, may_be_partial, phases_trained
+from tpulint_rules.data._partial_batches import (
+    is_left_out_by_loops,
+    is_partial_unshuffled,
+    may_be_partial,
+    phases_trained,
+)
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for loader in index.loaders.of_device:
-        if not loader.feeds_evaluation:
+        if not loader.feeds_evaluation or is_left_out_by_loops(index, loader.evaluations):
             continue
         is_partial = may_be_partial(index, loader, by_default=True)
         if is_partial or is_partial_unshuffled(index, loader):

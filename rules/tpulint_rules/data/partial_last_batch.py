@@ -47,7 +47,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if not loader.feeds or (loader.feeds_evaluation and phases is None):
             continue
         yield from _of_batch_samplers(ctx, loader, told)
-        if not may_be_partial(ctx.index, loader) or is_left_out_by_loops(ctx.index, loader):
+        if not may_be_partial(ctx.index, loader) or is_left_out_by_loops(ctx.index, loader.loops):
             continue
         if not _is_shuffled(loader):
             advice = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from tpulint.semantic import Binding, Kind, SemanticIndex, Side
-from tpulint.semantic.device_sites import devices_given
+from tpulint.semantic import Binding, Kind, SemanticIndex
 from tpulint.semantic.origins import origins
 from tpulint.semantic.other_files import Definition
 
@@ -29,7 +28,7 @@ def inputs_left(index: SemanticIndex, model_calls: Collection[ast.Call] = ()) ->
         return  # the rule about the wrapper moves what it moved, and frameworks move it all
     moved: dict[ast.AST, str] = {}
     for call, receiver in index.method_calls("cuda", "to"):
-        if _goes_to_device(index, call):
+        if index.moves.to_device(call) is not None:
             moved.update((part.statement, part.name) for part in _parts(index, receiver) if part.statement not in moved)
     if not moved:
         return
@@ -59,24 +58,6 @@ def is_as_dealt(index: SemanticIndex, argument: ast.expr) -> bool:
     """Whether an argument is a tensor out of a batch as a loop over a loader gives it, or a ``Variable`` of it."""
     parts = _parts(index, _inside_variable(index, argument))
     return bool(parts) and all(_is_tensor(index, part) and _is_dealt_plainly(index, part) for part in parts)
-
-
-def _goes_to_device(index: SemanticIndex, call: ast.Call) -> bool:
-    """Whether a call moves to a device beside the CPU: ``x.cuda()``, ``x.to(device)``, no ``x.to(torch.float32)``."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
-        return True
-    given = devices_given(call)
-    return any(_is_device(index, item) for item in given)
-
-
-def _is_device(index: SemanticIndex, item: ast.expr) -> bool:
-    """Whether something stands for another device than the CPU, as far as is known."""
-    sides = index.kinds.sides
-    bindings = index.flow.reaching(item) if isinstance(item, ast.Name) else ()
-    values = [binding.value for binding in bindings if binding.kind == "assign" and binding.value is not None]
-    if values and len(values) == len(bindings):
-        return any(sides.of_move(value, 0) is not Side.HOST for value in values)
-    return sides.of_move(item, 0) is Side.DEVICE
 
 
 def _is_dealt_plainly(index: SemanticIndex, part: Binding) -> bool:

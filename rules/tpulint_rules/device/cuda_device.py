@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.compared_devices import leaves_unseeded
-from tpulint.semantic.device_numbers import is_index_of_tensor
+from tpulint.semantic.device_indices import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
 from tpulint.semantic.variables import last_name

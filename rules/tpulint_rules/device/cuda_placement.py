@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import FunctionNode, Kind
-from tpulint.semantic.device_numbers import is_index_of_tensor
+from tpulint.semantic.device_indices import indices_held, is_index_of_tensor
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.tree import is_super
@@ -199,6 +199,9 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
             fix.insert(ctx.index.span(call).end - 1, text)
     elif is_index_of_tensor(ctx.index, given):
         fix.replace(given, f"{ctx.text(given).rpartition('.')[0]}.device")
+    elif numbers := indices_held(ctx.index, given):
+        if not _become_devices(ctx, numbers):
+            fix.replace(given, fix.device(call))
     elif not ctx.index.xla_devices.is_device(given):
         named = last_name(given)
         if says_device(named) and not ctx.index.devices.indices.is_number(given):
@@ -208,6 +211,12 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     if len(call.args) == 2:
         fix.insert(ctx.index.span(call.args[1]).start, "non_blocking=")
     return fix
+
+
+def _become_devices(ctx: FileContext, numbers: list[ast.expr]) -> bool:
+    """Whether all that a variable holds, ``device = x.get_device()``, is rewritten where it is assigned."""
+    sites = [site.node for site in ctx.index.devices.sites]
+    return all(number in sites for number in numbers)
 
 
 def _device_of_lightning(ctx: FileContext, node: ast.AST) -> str:

@@ -1,11 +1,11 @@
-"""``tensor.is_cuda``: false for every tensor on an XLA device."""
+"""``tensor.is_cuda``, ``"cuda" in tensor.type()``: false for every tensor on an XLA device."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, SemanticIndex
 from tpulint.semantic.other_files import Definition, function_run
@@ -21,13 +21,8 @@ _DEPTH = 2
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     is_own = _is_given(ctx)
-    for node in index.tree.attributes:
-        if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or index.qualified_name(node) is not None:
-            continue
+    for node, tensor in (*_tests(index), *_tests_of_type(index)):
         if any(isinstance(ancestor, ast.JoinedStr) for ancestor in index.tree.ancestors(node)):
-            continue
-        parent = index.parent(node)
-        if isinstance(parent, ast.Call) and parent.func is node:
             continue
         if index.devices.is_for_cuda(node) or _knows_others(ctx, node):
             continue
@@ -35,22 +30,60 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         places = index.devices.features.placement.is_decided_by(node) or _is_handed_on(index, node)
         if not places or index.devices.features.guards_cuda_only(node):
             continue
-        certain = index.kind(node.value) is Kind.TENSOR
-        if not certain and (is_own or _is_other_object(index, node.value)):
+        certain = index.kind(tensor) is Kind.TENSOR
+        if not certain and (is_own or _is_other_object(index, tensor)):
             continue
-        fix = ctx.fix(
-            "Ask for the XLA device",
-            Applicability.UNSAFE,
-            "What the test guards now runs for tensors on the XLA device.",
-        )
-        end = index.span(node).end
-        fix.replace(Span(end - len("is_cuda"), end), fix.emit.is_on_device())
-        if isinstance(parent, _BINDS_TIGHTER):
-            start = index.span(node).start
-            fix.insert(start, "(")
-            fix.insert(end, ")")
         message = f"`{ctx.text(node)}` is false for a tensor on an XLA device"
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn):
+            message = f"`{ctx.text(node)}` is true for a tensor on an XLA device"
+        fix = _ask_for_xla(ctx, node, tensor)
         yield ctx.finding(node, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+
+
+def _tests(index: SemanticIndex) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """``x.is_cuda``, with the tensor."""
+    for node in index.tree.attributes:
+        if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or index.qualified_name(node) is not None:
+            continue
+        parent = index.parent(node)
+        if not isinstance(parent, ast.Call) or parent.func is not node:
+            yield node, node.value
+
+
+def _tests_of_type(index: SemanticIndex) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """``"cuda" in x.type()``, ``x.type().startswith("torch.cuda")``, with the tensor: the text says ``torch.xla``."""
+    for call, tensor in index.method_calls("type"):
+        if call.args or call.keywords:
+            continue
+        parent = index.parent(call)
+        if isinstance(parent, ast.Compare):
+            is_part = len(parent.ops) == 1 and isinstance(parent.ops[0], ast.In | ast.NotIn) and parent.left is not call
+            if is_part and _says_cuda(parent.left):
+                yield parent, tensor
+        test = index.parent(parent) if isinstance(parent, ast.Attribute) and parent.attr == "startswith" else None
+        if isinstance(test, ast.Call) and len(test.args) == 1 and _says_cuda(test.args[0]):
+            yield test, tensor
+
+
+def _says_cuda(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in ("cuda", "torch.cuda", "torch.cuda.", ".cuda", ".cuda.")
+
+
+def _ask_for_xla(ctx: FileContext, node: ast.expr, tensor: ast.expr) -> FixBuilder:
+    fix = ctx.fix(
+        "Ask for the XLA device",
+        Applicability.UNSAFE,
+        "What the test guards now runs for tensors on the XLA device.",
+    )
+    start, end = ctx.index.span(node)
+    fix.replace(Span(ctx.index.span(tensor).end, end), f".{fix.emit.is_on_device()}")
+    opening = "not " if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn) else ""
+    if isinstance(ctx.index.parent(node), _BINDS_TIGHTER):
+        opening = f"({opening}"
+        fix.insert(end, ")")
+    if node is not tensor:
+        fix.replace(Span(start, ctx.index.span(tensor).start), opening)
+    return fix
 
 
 def _is_handed_on(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
@@ -99,7 +132,7 @@ def _is_other_object(index: SemanticIndex, owner: ast.expr) -> bool:
     return bool(index.imported.classes_here(owner, index))
 
 
-def _knows_others(ctx: FileContext, node: ast.Attribute) -> bool:
+def _knows_others(ctx: FileContext, node: ast.expr) -> bool:
     """Whether the condition asks for XLA as well: ``x.is_cuda or x.device.type == "xla"``."""
     condition: ast.AST = node
     while isinstance(parent := ctx.index.parent(condition), ast.BoolOp):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.passed_arguments import values_given
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -31,5 +32,5 @@ def _has_no_index(ctx: FileContext, node: ast.expr) -> bool:
     """Whether an expression is ``torch.device("xla")``."""
     if not isinstance(node, ast.Call) or ctx.index.qualified_name(node.func) != "torch.device":
         return False
-    given = [*node.args, *(item.value for item in node.keywords)]
+    given = values_given(node)
     return len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value == "xla"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.other_files import Definition, function_run
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.tree import is_of_self
 
 _DEPTH = 4
@@ -22,12 +22,8 @@ def calls_elsewhere(index: SemanticIndex, is_model: Callable[[ast.expr], bool]) 
     """
     for call in index.imported.calls:
         called = index.imported.called(call)
-        if called is not None and any(map(is_model, _given(call))):
+        if called is not None and any(map(is_model, values_given(call))):
             yield from _within(called, call, is_model, 0, set())
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _within(
@@ -52,7 +48,7 @@ def _within(
     for inner in file.calls if names else ():
         if is_here(inner.func):
             yield file, inner
-        elif any(map(is_here, _given(inner))):
+        elif any(map(is_here, values_given(inner))):
             here = file.definitions.function_called(inner) or file.definitions.class_called(inner)
             further = file.imported.called(inner) if here is None else Definition(file, here)
             if further is not None:

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import Binding, Kind, Side
-from tpulint.semantic.device_sites import devices_given
 
-_MOVES = frozenset({"cuda", "to"})
 _TEXTS = r"(?i)name|path|file|text|caption|sentence|word|prompt|question|answer|report|url|meta|info|lang|str"
 """What parts are called that come as lists of texts: what is not a tensor has no ``to``."""
 _BESIDE = r"\b(?:enumerate|zip)\("
@@ -51,14 +49,9 @@ def _batch_moved(ctx: FileContext, item: ast.expr) -> _Batch | None:
         return None if value is None or isinstance(value, ast.Name) else _batch_moved(ctx, value)
     is_moved = False
     while isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
-        is_moved |= item.func.attr in _MOVES and _goes_to_device(ctx, item)
+        is_moved |= ctx.index.moves.to_device(item) is not None
         item = item.func.value
     return _batch_of(ctx, item) if is_moved else None
-
-
-def _goes_to_device(ctx: FileContext, move: ast.Call) -> bool:
-    sides = (ctx.index.kinds.sides.of_move(item, 0) for item in devices_given(move))
-    return (isinstance(move.func, ast.Attribute) and move.func.attr == "cuda") or Side.DEVICE in sides
 
 
 def _batch_of(ctx: FileContext, item: ast.expr) -> _Batch | None:

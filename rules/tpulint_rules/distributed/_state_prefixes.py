@@ -41,25 +41,33 @@ def strip_prefixes(
         bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and same(target, loaded) else ()
         if bindings and all(one.kind == "assign" and one.statement is not wrapped for one in bindings):
             continue  # in front of the wrapper, whose prefix such a state has not
-        statement = index.statement_of(call)
         if folding is not None and folding.drops(call):
             continue
-        if not isinstance(statement, ast.Expr) or not call.args:
+        if not strip_prefix(ctx, fix, call):
             return False
-        given, lines = call.args[0], []
-        state = ctx.text(given)
-        if any(isinstance(part, ast.Call) for part in ast.walk(given)):
-            name = index.names.fresh("state", statement)
-            if isinstance(given, ast.Call) and _loads_anywhere(ctx, given):
-                # Written on a GPU, maybe; this is the last time it shows.
-                state = f'{state[:-1].rstrip().rstrip(",")}, map_location="cpu")'
-            lines.append(f"{name} = {state}")
-            fix.replace(given, name)
-            state = name
-        elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
-            return False
-        lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
-        fix.insert_before(statement, "\n".join(lines))
+    return True
+
+
+def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:
+    """Free the state that one call loads of the prefix; false where the state is not plain."""
+    index = ctx.index
+    statement = index.statement_of(call)
+    if not isinstance(statement, ast.Expr) or not call.args:
+        return False
+    given, lines = call.args[0], []
+    state = ctx.text(given)
+    if any(isinstance(part, ast.Call) for part in ast.walk(given)):
+        name = index.names.fresh("state", statement)
+        if isinstance(given, ast.Call) and _loads_anywhere(ctx, given):
+            # Written on a GPU, maybe; this is the last time it shows.
+            state = f'{state[:-1].rstrip().rstrip(",")}, map_location="cpu")'
+        lines.append(f"{name} = {state}")
+        fix.replace(given, name)
+        state = name
+    elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
+        return False
+    lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
+    fix.insert_before(statement, "\n".join(lines))
     return True
 
 

@@ -10,7 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side, Value
 from tpulint.semantic.other_files import Definition, definition_called, methods
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere
 from tpulint_rules.distributed._dealt_dicts import is_dict_dealt
@@ -152,7 +152,7 @@ def _lying(index: SemanticIndex, argument: ast.expr, value: Value) -> Value:
 
 
 def _takes_no_tensor(index: SemanticIndex, call: ast.Call) -> bool:
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = values_given(call)
     if not given or not isinstance(call.func, ast.Name) or index.kind(call.func) is Kind.MODULE:
         return False
     made = definition_called(index, call)

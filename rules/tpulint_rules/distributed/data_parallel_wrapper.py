@@ -12,6 +12,7 @@ from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefixes
+from tpulint_rules.distributed._wrapped_elsewhere import states_of_wrapped
 from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others
 
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
@@ -31,6 +32,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if ctx.portable and _guard(ctx, call) is not None:
             continue  # it shares a batch out where there are GPUs, and is left out elsewhere
         yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call, wrappers))
+    yield from states_of_wrapped(ctx)
     for call in ctx.index.calls:
         if "DataParallel" in last_name(call.func) and _scatters(ctx.index, call) and not _is_for_gpus(ctx, call):
             yield ctx.finding(call.func, _NEVER_SCATTERS, severity=Severity.ERROR)

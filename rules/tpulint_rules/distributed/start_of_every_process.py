@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.values import is_true
 
 _TRACKERS = {
@@ -45,7 +46,7 @@ def _downloads(call: ast.Call) -> bool:
 def _differs(ctx: FileContext, call: ast.Call) -> bool:
     """Whether the rank decides if the call runs, or what it is given."""
     ranks = ctx.index.ranks
-    given = [*call.args, *(item.value for item in call.keywords)]
+    given = values_given(call)
     if any(ranks.depends_on_rank(value) or ranks.is_made_from_rank(value) for value in given):
         return True
     for ancestor in ctx.index.tree.ancestors(call):

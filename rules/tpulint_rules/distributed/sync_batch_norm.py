@@ -26,24 +26,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = "`SyncBatchNorm` raises in training on an XLA device as soon as a process group is joined"
         fix = None
         if index.qualified_name(call.func) == _CONVERT:
-            fix = _leave_plain(ctx, call)
+            fix = _synchronize_on_xla(ctx, call)
         yield ctx.finding(call, message, fix, severity=severity, certainty=certainty)
 
 
-def _leave_plain(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
-    """The model as it was given."""
+def _synchronize_on_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """The same statistics by sums over the processes, for the layers of the model as they are."""
     given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "module")]
+    others = [*call.args[1:], *(item.value for item in call.keywords if item.arg != "module")]
     if not given or isinstance(given[0], ast.Starred):
         return None
+    if not all(isinstance(item, ast.Constant) and item.value is None for item in others):
+        return None  # over the processes of a group alone
     fix = ctx.fix(
-        "Normalise in each process",
+        "Normalise over all processes on XLA",
         Applicability.UNSAFE,
-        "The mean and the variance are those of the batch of one process, not of all.",
+        "All processes have to train the model with batches of one shape; layers of derived classes stay plain.",
     )
-    statement = ctx.index.parent(call)
-    model = ctx.text(given[0])
-    if isinstance(statement, ast.Assign) and [ctx.text(target) for target in statement.targets] == [model]:
-        fix.delete(statement)
-    else:
-        fix.replace(call, fix.text(given[0]))
+    function = f"{fix.use('tpulint_runtime', at=call)}.synchronize_batch_norms"
+    fix.replace(call, f"{function}({fix.text(given[0])})")
     return fix

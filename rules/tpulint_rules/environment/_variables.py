@@ -10,6 +10,7 @@ from tpulint.semantic.environment import VariableSet
 from tpulint.text_files import Setting
 from tpulint.text_files.context import TextContext, TextFix
 
+_IMPORTS = r"(?m)^\s*(?:import|from) torch\b"
 _REASON = "Nothing on a TPU machine reads it, but a program of yours may."
 
 
@@ -40,13 +41,21 @@ def without(
 def unread_variables(ctx: FileContext, told: Callable[[str, str], str]) -> Iterator[Finding]:
     """The same for Python code. What only defines functions serves other programs, and other machines."""
     index = ctx.index
-    if not index.is_program or not index.mentions(r"\btorch\b"):
+    if not index.is_program or not _runs_torch(ctx):
         return
     for one in index.environment.sets:
         message = told(one.name, one.text)
         if not message:
             continue
         yield ctx.finding(one.node, message, unset(ctx, one, Applicability.UNSAFE, _REASON))
+
+
+def _runs_torch(ctx: FileContext) -> bool:
+    """Whether a program uses PyTorch, or files of the project that do."""
+    index = ctx.index
+    if index.mentions(r"\btorch\b|\.cuda\(\)"):
+        return True
+    return any(file.mentions(_IMPORTS) for file in index.imported.files())
 
 
 def unset(ctx: FileContext, one: VariableSet, applicability: Applicability, reason: str) -> FixBuilder | None:

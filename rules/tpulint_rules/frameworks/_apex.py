@@ -11,7 +11,7 @@ from tpulint.model import Applicability, Scope, Span
 from tpulint.semantic.blocks import with_emptied_blocks
 from tpulint.semantic.twin_branches import twin_branches
 
-_REASON = "It trains in float32, and losses are no longer scaled; optimizers and layers are those of torch."
+_REASON = "Models compute in bfloat16 and losses are no longer scaled; optimizers and layers are those of torch."
 _DATA_PARALLEL = (
     "message_size", "delay_allreduce", "shared_param", "allreduce_trigger_params", "retain_allreduce_buffers",
     "allreduce_always_fp32", "num_allreduce_streams", "allreduce_communicators", "gradient_average",
@@ -78,6 +78,8 @@ class _Port:
             return False
         if any(alias.name == "*" for alias in node.names):
             return False
+        if any(map(self._is_bound_otherwise, node.names)):
+            return isinstance(node, ast.ImportFrom) and self._write_import(node)
         holder = self._index.parent(node)
         if not isinstance(holder, ast.Try):
             self._gone.append(node)
@@ -85,6 +87,30 @@ class _Port:
         if not is_demand(holder) or not all(map(_imports_apex, holder.body)):
             return False
         self._gone.append(holder)
+        return True
+
+    def _is_bound_otherwise(self, alias: ast.alias) -> bool:
+        """Whether the name may be something else, by an import on the other branch."""
+        name, names = alias.asname or alias.name.partition(".")[0], self._index.names
+        bindings = names.bindings_in(names.scope_of(alias), name)
+        return any(not _imports_apex(binding.statement) for binding in bindings)
+
+    def _write_import(self, node: ast.ImportFrom) -> bool:
+        """``from apex.parallel import DistributedDataParallel as DDP``, beside that of torch on another branch."""
+        alias = node.names[0]
+        known = _CLASSES.get(f"{node.module}.{alias.name}")
+        if known is None or len(node.names) > 1:
+            return False
+        path, unknown = known
+        module, _, name = path.rpartition(".")
+        bound, names = alias.asname or alias.name, self._index.names
+        for use in names.loads(bound, names.scope_of(alias)):
+            call = self._index.parent(use)
+            if not isinstance(call, ast.Call) or call.func is not use or len(call.args) > 1:
+                return False
+            if any(item.arg is None or item.arg in unknown for item in call.keywords):
+                return False
+        self._becomes[node] = f"from torch.{module} import {name}" + (f" as {bound}" if bound != name else "")
         return True
 
     # ---------------------------------------------------------------- uses
@@ -151,11 +177,36 @@ class _Port:
         target = statement.targets[0]
         targets = target.elts if isinstance(target, ast.Tuple) and len(given) > 1 else [target]
         texts = [self._ctx.text(item) for item in given]
-        if texts == [self._ctx.text(item) for item in targets]:
-            self._gone.append(statement)
-        else:
+        is_kept = texts == [self._ctx.text(item) for item in targets]
+        enabled = self._is_mixed(call)
+        if enabled is not None:
+            condition = f", {enabled}" if enabled else ""
+            texts[0] = f"{self._fix.use('tpulint_runtime', at=call)}.autocast_model({texts[0]}{condition})"
+        if not is_kept:
             self._becomes[call] = ", ".join(texts)
+        elif enabled is not None:
+            self._becomes[statement] = texts[0]
+        else:
+            self._gone.append(statement)
         return True
+
+    def _is_mixed(self, call: ast.Call) -> str | None:
+        """On what mixed precision depends, as an argument; empty where it is always on, None where it is off."""
+        given = dict(zip(("enabled", "opt_level"), call.args[2:4], strict=False))
+        given |= {item.arg: item.value for item in call.keywords if item.arg is not None}
+        enabled, level = given.get("enabled"), given.get("opt_level")
+        if (isinstance(enabled, ast.Constant) and not enabled.value) or (
+            isinstance(level, ast.Constant) and level.value == "O0"
+        ):
+            return None
+        conditions = []
+        if enabled is not None and not isinstance(enabled, ast.Constant):
+            conditions.append(self._fix.text(enabled))
+        if level is not None and not isinstance(level, ast.Constant):
+            conditions.append(f'{self._fix.text(level)} != "O0"')
+        if not conditions:
+            return ""
+        return f"enabled={conditions[0] if len(conditions) == 1 else ' and '.join(f'({one})' for one in conditions)}"
 
     def _given(self, call: ast.Call) -> list[ast.expr]:
         """The model, and the optimizer, that a call of ``amp.initialize`` is given."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic.hints import words_of_hints
 from tpulint_rules.frameworks._apex import is_demand, without_apex
 from tpulint_rules.frameworks._gpu_indexes import gpu_indexes
@@ -36,6 +37,8 @@ _LIBRARIES = {
 }  # fmt: skip
 _PLAIN_NAMES = ("rotary_emb", "dropout_layer_norm")
 """Libraries that a project may have a file of the same name as, from which it would import a name."""
+_AVAILABLE = re.compile(r"avail|version|install|has_|find_spec|modules|is (not )?None", re.IGNORECASE)
+"""In a condition: it asks for what is installed."""
 _FLEX = "torch.nn.attention.flex_attention"
 
 
@@ -54,7 +57,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if _FLEX in modules and _is_needed(ctx, node) and _is_always_used(ctx, node):
             message = f"`{_FLEX}` has kernels for GPUs and the CPU alone, and raises for an XLA tensor; {_ATTENTION}"
             yield ctx.finding(node, message)
-        if found is not None and _is_needed(ctx, node):
+        is_needed = found is not None and _is_needed(ctx, node)
+        if found == "apex" and not is_needed and _is_asked_for(ctx, node):
+            apex = apex or [without_apex(ctx)]
+            if apex[0] is not None:
+                message = f"`apex` is made of CUDA kernels: what needs it fails on a TPU machine; {_APEX}"
+                yield ctx.finding(node, message, apex[0], severity=Severity.WARNING, certainty=Certainty.LIKELY)
+        if found is not None and is_needed:
             message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
             if found == "apex" and not apex:
                 apex.append(without_apex(ctx))
@@ -73,6 +82,19 @@ def _is_needed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
     if isinstance(holder, ast.Try) and is_demand(holder):
         holder = ctx.index.parent(holder)
     return isinstance(holder, ast.Module)
+
+
+def _is_asked_for(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether a function of a program imports where an option wants the library, and nothing asks whether it is there.
+
+    A library may have a function for those who have Apex.
+    """
+    if not ctx.index.is_program:
+        return False
+    ancestors = list(ctx.index.tree.ancestors(node))
+    tests = [ctx.text(ancestor.test) for ancestor in ancestors if isinstance(ancestor, ast.If)]
+    in_function = any(isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef) for ancestor in ancestors)
+    return in_function and not any(map(_AVAILABLE.search, tests))
 
 
 def _is_always_used(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:

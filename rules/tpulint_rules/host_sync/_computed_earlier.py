@@ -13,6 +13,7 @@ _IN_FULL = "The sum has the precision of the array, not that of the tensor: it m
 _LOOKING = frozenset(f"builtins.{name}" for name in ("print", "float", "int", "len", "str", "round", "max", "min"))
 _READING = frozenset({"item", "tolist", "cpu", "numpy", "detach", "size", "dim", "format", "set_postfix", "add_scalar"})
 """Functions and methods that change nothing they are given, or are called on."""
+_COPYING = frozenset({"item", "cpu", "numpy", "tolist"})
 _OF_EACH = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.IfExp, ast.BoolOp)
 
 
@@ -53,7 +54,7 @@ def read_as_number(ctx: FileContext, read: Read) -> FixBuilder | None:
 def is_fetched(ctx: FileContext, read: Read, loop: Step) -> bool:
     """Whether a read is one of several that are fetched together, or makes no plain copy of what was computed."""
     func = read.node.func if isinstance(read.node, ast.Call) else None
-    if not isinstance(func, ast.Attribute) or func.attr not in ("item", "cpu"):
+    if not isinstance(func, ast.Attribute) or func.attr not in _COPYING:
         return True
     group = ctx.index.batched_reads.of(loop)
     return group is not None and read.node in {one.node for one in group.reads}

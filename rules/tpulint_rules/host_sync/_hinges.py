@@ -35,7 +35,7 @@ def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
     term = _term_above_zero(test, added) if added is not None else None
     if added is None or term is None or ctx.index.kind(term) is not Kind.TENSOR:
         return None
-    if _may_be_steep(ctx, term, 0) or _is_asked_for_type(ctx, statement.body[0]):
+    if not is_computed(ctx, term) or _may_be_steep(ctx, term, 0) or _is_asked_for_type(ctx, statement.body[0]):
         return None
     fix = ctx.fix("Add what is above zero", Applicability.UNSAFE, _NOT_A_NUMBER, Scope.STATEMENT)
     folding = fix.fold({test: True})
@@ -44,6 +44,28 @@ def add_above_zero(ctx: FileContext, read: Read) -> FixBuilder | None:
     folding.replace(added, " * ".join(texts))
     folding.write()
     return fix
+
+
+def is_computed(ctx: FileContext, term: ast.expr, depth: int = 0) -> bool:
+    """Whether a call that gives a tensor is what a term comes from, whichever way: a number of Python has no ``clamp``.
+
+    That a forward pass is given tensors is only assumed, and ``penalty = 0`` may be all that a variable was assigned.
+    """
+    if isinstance(term, ast.Call):
+        return ctx.index.kind(term) is Kind.TENSOR and last_name(term.func) != "get"
+    if isinstance(term, ast.BinOp):
+        return is_computed(ctx, term.left, depth) or is_computed(ctx, term.right, depth)
+    if isinstance(term, ast.UnaryOp):
+        return is_computed(ctx, term.operand, depth)
+    if isinstance(term, ast.Subscript) or (isinstance(term, ast.Attribute) and term.attr == "data"):
+        return is_computed(ctx, term.value, depth)
+    if isinstance(term, ast.Attribute):
+        return ctx.index.value(term).certain
+    bindings = ctx.index.flow.reaching(term) if isinstance(term, ast.Name) and depth < _DEPTH else ()
+    return bool(bindings) and all(
+        item.kind in ("assign", "augment") and item.value is not None and is_computed(ctx, item.value, depth + 1)
+        for item in bindings
+    )
 
 
 def _may_be_steep(ctx: FileContext, term: ast.expr, depth: int) -> bool:

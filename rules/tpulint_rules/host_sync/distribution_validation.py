@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import is_super
 from tpulint.semantic.turn_code import EVALUATION, STEP
 from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
@@ -66,7 +67,7 @@ def _made_before(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Findin
 
 
 def _takes_device_tensor(index: SemanticIndex, call: ast.Call) -> bool:
-    return any(index.is_device_tensor(item) for item in (*call.args, *(given.value for given in call.keywords)))
+    return any(index.is_device_tensor(item) for item in values_given(call))
 
 
 def _asked_of_others(ctx: FileContext) -> Iterator[Finding]:
@@ -83,7 +84,7 @@ def _asked_of_others(ctx: FileContext) -> Iterator[Finding]:
 def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
     """Calls that make a distribution of what may be on the device and leave it open whether that is checked."""
     for call, name in _constructions(ctx.index):
-        given = [*call.args, *(item.value for item in call.keywords)]
+        given = values_given(call)
         if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
             continue  # numbers of Python are checked on the host
         if is_open(call):

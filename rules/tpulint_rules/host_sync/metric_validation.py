@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import Pace, SemanticIndex
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
 
@@ -38,7 +39,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         turns = [_turn_of(index, one) for one in asked]
         if not asked:
             continue
-        certain = any(index.value(item).certain for one in asked for item in _given(one))
+        certain = any(index.value(item).certain for one in asked for item in values_given(one))
         message = f"`{name}` reads what it is given from the device to check it, in every "
         message += STEP if STEP in turns else str(turns[0])
         yield checking(ctx, call, message, asked, Certainty.CERTAIN if certain else Certainty.LIKELY)
@@ -98,13 +99,9 @@ def _turn_of(index: SemanticIndex, call: ast.Call) -> str | None:
     return index.turn_code.turn_of(call)
 
 
-def _given(asked: ast.Call) -> list[ast.expr]:
-    return [*asked.args, *(item.value for item in asked.keywords)]
-
-
 def _is_read(index: SemanticIndex, made: ast.Call, name: str, asked: ast.Call) -> bool:
     """Whether tensors of the device are given, and read for this task."""
-    given = _given(asked)
+    given = values_given(asked)
     if not given or not any(map(index.is_device_tensor, given)):
         return False
     task = _task(made, name)

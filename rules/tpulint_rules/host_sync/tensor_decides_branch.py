@@ -59,6 +59,8 @@ def _finding(ctx: FileContext, read: Read, where: str, severity: Severity) -> Fi
 
 def _factor_below_one(ctx: FileContext, read: Read) -> FixBuilder | None:
     """``if factor < 1: p.grad.mul_(factor)``, which clips gradients, as a factor of at most 1."""
+    from tpulint_rules.host_sync._hinges import is_computed
+
     index = ctx.index
     test, statement = read.node, index.parent(read.node)
     if not isinstance(test, ast.Compare) or not isinstance(statement, ast.If) or statement.orelse:
@@ -68,7 +70,7 @@ def _factor_below_one(ctx: FileContext, read: Read) -> FixBuilder | None:
     if len(test.ops) != 1 or not below_one or not isinstance(factor, ast.Name) or statement.test is not test:
         return None
     factors = _factors(statement.body, factor.id)
-    if factors is None:
+    if factors is None or not is_computed(ctx, factor):
         return None
     fix = ctx.fix("Scale by at most 1", Applicability.UNSAFE, _NOT_A_NUMBER, Scope.STATEMENT)
     folding = fix.fold({test: True})

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import Binding, FunctionNode
 from tpulint.semantic.mixed_precision import Autocast
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.variables import last_name
 from tpulint_rules.precision._problems import is_off
 
@@ -212,7 +213,7 @@ class _AutocastValues:
         """Whether a call is ``x.bfloat16()`` or ``x.to(torch.bfloat16)``."""
         if not isinstance(call.func, ast.Attribute) or self._index.qualified_name(call.func) is not None:
             return False
-        given = [*call.args, *(item.value for item in call.keywords)]
+        given = values_given(call)
         named = any(self._index.qualified_name(item) == "torch.bfloat16" for item in given)
         return name == "bfloat16" or (name in ("to", "type") and named)
 

@@ -96,23 +96,13 @@ def _is_moved_then(ctx: FileContext, call: ast.Call) -> bool:
     begins, methods = _chain(call)
     if not isinstance(target, ast.Name) or not isinstance(begins, ast.Name) or begins.id != target.id or methods:
         return False
-    reading = (receiver for _, receiver in ctx.index.method_calls("to", "cuda") if isinstance(receiver, ast.Name))
     return any(
-        name.id == target.id
+        isinstance(name, ast.Name)
+        and name.id == target.id
         and any(binding.value is call for binding in ctx.index.flow.reaching(name))
-        and _goes_to_device(ctx, name)
-        for name in reading
+        and ctx.index.moves.to_device(move) is not None
+        for move, name in ctx.index.method_calls("to", "cuda")
     )
-
-
-def _goes_to_device(ctx: FileContext, name: ast.Name) -> bool:
-    """Whether ``x.to(...)`` and ``x.cuda()`` move, and do not cast."""
-    moved = ctx.index.parent(ctx.index.parent(name) or name)
-    given = moved.args[0] if isinstance(moved, ast.Call) and moved.args else None
-    if given is None or isinstance(given, ast.Call):
-        return given is None or ctx.index.moves.is_device(given) is not None
-    is_dtype = (ctx.index.qualified_name(given) or "").startswith("torch.")
-    return not is_dtype and ctx.index.moves.is_device(given) is not None
 
 
 def _chain(call: ast.Call) -> tuple[ast.expr, list[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FunctionNode, Kind, LoopNode, Read
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.recompile._places import choose_by_tensor, is_plain
 
@@ -72,12 +73,8 @@ def _is_on_device(ctx: FileContext, call: ast.Call) -> bool:
         made = [binding.value for binding in index.flow.reaching(call.func.value)]
     elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
         made = [call.func.value]
-    given = (item for value in made if isinstance(value, ast.Call) for item in _arguments(value))
+    given = (item for value in made if isinstance(value, ast.Call) for item in values_given(value))
     return any(map(index.is_device_tensor, given)) or index.is_device_tensor(call)
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(item.value for item in call.keywords)]
 
 
 def _drawn_and_read(ctx: FileContext, loop: LoopNode, draws: list[ast.Call]) -> Iterator[tuple[ast.Call, Read]]:

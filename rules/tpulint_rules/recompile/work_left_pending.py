@@ -1,4 +1,4 @@
-"""What is recorded behind the last step boundary becomes part of the next step, which is then another graph."""
+"""What is left behind the last step boundary, work or memory that is shared, makes another graph of the next step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, LOOPS
 from tpulint.semantic.leftovers import Leftover
 from tpulint.semantic.variables import root_of
+from tpulint_rules.recompile._shared_copies import shared_copies
 
 _REASON = "Where other files copy tensors of the device into each other, a boundary makes both share their memory."
 _SHOWN = 5
@@ -34,6 +35,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 *((ctx.index.span(one), "runs here") for one in ctx.index.regions.boundaries_in(found.sink)[:1]),
             ),
         )
+    yield from shared_copies(ctx)
 
 
 def _fix(ctx: FileContext, found: Leftover) -> FixBuilder | None:

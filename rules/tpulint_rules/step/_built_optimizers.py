@@ -22,6 +22,7 @@ from tpulint_rules.step._made_modules import (
 )
 from tpulint_rules.step._parameters_given import (
     GIVES_PARAMETERS,
+    added_to,
     gives_parameters,
     is_called_optimizer,
     is_gone_through,
@@ -122,7 +123,7 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
                         waiting.append(
                             (binding.value, binding.value if _draws(ctx, binding) and at is optimizer else at)
                         )
-                waiting.extend((item, at) for item in _added_to(ctx, node))
+                waiting.extend((item, at) for item in added_to(index, node, "append", "extend"))
     return found + _handed_to(ctx, optimizer)
 
 
@@ -188,15 +189,3 @@ def _handed_to(ctx: FileContext, call: ast.Call) -> list[Taken]:
     }
     unknown = ((name, item) for name, item in given if isinstance(item, ast.Name | ast.Attribute))
     return [Taken(item, call) for name, item in unknown if name in asked and ctx.index.kind(item) is Kind.UNKNOWN]
-
-
-def _added_to(ctx: FileContext, name: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
-    """What ``.append`` and ``.extend`` put into a list."""
-    scope = ctx.index.names.scope_of(name) if isinstance(name, ast.Name) else None
-    owner, text = ctx.index.tree.class_of(name), ctx.text(name)
-    for call, receiver in ctx.index.method_calls("append", "extend"):
-        if isinstance(receiver, ast.Name) and scope is not None:
-            if ctx.text(receiver) == text and ctx.index.names.scope_of(receiver) is scope:
-                yield from call.args
-        elif scope is None and owner is ctx.index.tree.class_of(receiver) and ctx.text(receiver) == text:
-            yield from call.args

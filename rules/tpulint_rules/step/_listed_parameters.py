@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.bindings import element_of
+from tpulint_rules.step._parameters_given import added_to
 
 PARAMETER_LIST = "torch.nn.ParameterList"
 _REGISTERS = re.compile(r"\bModule(?:List|Dict)\b|\bSequential\(\s*\*|\b(?:add_module|register_module|setattr)\b")
@@ -26,32 +27,24 @@ def parameters_of_plain_lists(index: SemanticIndex) -> Iterator[tuple[ast.Call, 
             continue
         if _REGISTERS.search(index.text(owner)):
             continue
-        layers = _layers_listed(index, owner, made.args[0])
+        layers = _layers_listed(index, made.args[0])
         if layers and all(_is_in_plain_list(index, owner, one) and not _has_moved(index, one) for one in layers):
             yield made, layers[0]
 
 
-def _layers_listed(index: SemanticIndex, owner: ast.ClassDef, listed: ast.expr, depth: int = 0) -> list[ast.expr]:
+def _layers_listed(index: SemanticIndex, listed: ast.expr, depth: int = 0) -> list[ast.expr]:
     """The layers whose parameters are listed: ``block`` of ``list(block.parameters())``, and what lists are given."""
     found: list[ast.expr] = []
     for node in (listed, *index.tree.inside(listed)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parameters":
             found.append(node.func.value)
     if isinstance(listed, ast.Name | ast.Attribute) and depth < _DEPTH:
-        for given in _given(index, owner, listed, ("extend",)):
-            found += _layers_listed(index, owner, given, depth + 1)
+        for given in added_to(index, listed, "extend"):
+            found += _layers_listed(index, given, depth + 1)
         for binding in index.flow.bindings_of(listed):
             if binding.kind in ("assign", "augment") and binding.value is not None and not binding.path:
-                found += _layers_listed(index, owner, binding.value, depth + 1)
+                found += _layers_listed(index, binding.value, depth + 1)
     return found
-
-
-def _given(index: SemanticIndex, owner: ast.ClassDef, listed: ast.expr, methods: tuple[str, ...]) -> Iterator[ast.expr]:
-    """What a list is given by its methods: all over the class for ``self.params``, in its function for ``params``."""
-    around: ast.AST = index.function_of(listed) or owner if isinstance(listed, ast.Name) else owner
-    for call, receiver in index.method_calls(*methods):
-        if index.tree.encloses(around, call) and len(call.args) == 1 and index.text(receiver) == index.text(listed):
-            yield call.args[0]
 
 
 def _is_in_plain_list(index: SemanticIndex, owner: ast.ClassDef, layer: ast.expr) -> bool:

@@ -95,7 +95,7 @@ def _builds_of_itself(run: Definition, call: ast.Call) -> bool:
     """Whether a call in a method builds an optimizer of the parameters of its object."""
     name = run.file.qualified_name(call.func) or ""
     builds = name.startswith(OPTIMIZER_PREFIXES) or is_called_optimizer(run.file, call)
-    return builds and any(_is_part(run, module, _own_name(run)) for module in _modules_given(run, call))
+    return builds and any(_is_part(run, module, _own_name(run)) for module in modules_given(run, call))
 
 
 def parts_building(index: SemanticIndex, making: ast.Call, owner: Definition) -> Iterator[ast.expr | None]:
@@ -140,7 +140,7 @@ def builds_of_object(run: Definition) -> bool:
     return not _move(calls) and any(_builds_of_itself(run, call) for call in calls)
 
 
-def _modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
+def modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
     """``generator`` of ``Adam(params=generator.parameters())``, or of a list of them that was made before.
 
     A list may be filled by a loop: ``for p in generator.parameters(): groups += [{"params": [p]}]``.

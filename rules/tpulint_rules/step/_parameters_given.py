@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.variables import last_name
@@ -41,3 +42,15 @@ def is_gone_through(index: SemanticIndex, node: ast.AST, root: ast.AST) -> bool:
             return True
         node = above
     return False
+
+
+def added_to(index: SemanticIndex, listed: ast.Name | ast.Attribute, *methods: str) -> Iterator[ast.expr]:
+    """What ``.append`` or ``.extend`` puts into a list: all over a class for ``self.groups``, in a scope for a name."""
+    scope = index.names.scope_of(listed) if isinstance(listed, ast.Name) else None
+    owner, text = index.tree.class_of(listed), index.text(listed)
+    for call, receiver in index.method_calls(*methods):
+        if isinstance(receiver, ast.Name) and scope is not None:
+            if index.text(receiver) == text and index.names.scope_of(receiver) is scope:
+                yield from call.args
+        elif scope is None and owner is index.tree.class_of(receiver) and index.text(receiver) == text:
+            yield from call.args

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.values import is_true
 
 _OF_A_CLASS = (
@@ -40,5 +41,5 @@ def _is_for_class(ctx: FileContext, call: ast.Call) -> bool:
     """``ZeroRedundancyOptimizer(parameters, optimizer_class=AdamW, fused=True)``, ``partial(AdamW, fused=True)``"""
     if ctx.index.qualified_name(call.func) not in _OF_A_CLASS:
         return False
-    given = (*call.args, *(item.value for item in call.keywords))
+    given = values_given(call)
     return any((ctx.index.qualified_name(item) or "").startswith(_OPTIMIZERS) for item in given)

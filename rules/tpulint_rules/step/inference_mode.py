@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.values import is_true
 
 
@@ -21,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
         fix = ctx.fix("Replace with `torch.no_grad`", Applicability.SAFE, "No gradients are recorded in either.")
         if isinstance(call, ast.Call) and call.func is node:
-            values = [*call.args, *(item.value for item in call.keywords)]
+            values = values_given(call)
             if any(isinstance(value, ast.Constant) and value.value is False for value in values):
                 continue  # the plain mode
             if not all(is_true(value) for value in values):

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext, short
 from tpulint.model import Certainty, Finding, Severity, Span
-from tpulint.semantic import Kind
+from tpulint.semantic import FUNCTIONS, Kind
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
 from tpulint_rules.step._built_optimizers import Taken, adds_to_optimizer, builds_optimizer, taken_for
+from tpulint_rules.step._built_together import built_together
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._made_modules import (
     begun,
@@ -39,6 +40,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     added = [(call, taken_for(ctx, call)) for call in ctx.index.calls if adds_to_optimizer(call)]
     # Where no optimizer is built, one may still come in from another file, to be stepped here.
     may_update = optimizers or added or ctx.index.imported.knows_others or ctx.index.mentions(_MAY_UPDATE)
+    may_update = may_update or any(call.classes for call in ctx.index.outside)
     if not may_update or moves.keeps_parameters:
         return
     keeping = [move for move in moves.moves if moves.keeps_parameters_at(move.call)]
@@ -80,6 +82,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             builders.add(builder.node)
             fix = keep_parameters(ctx, move.call, (builder.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
+        elif move not in told and (giver := built_together(ctx.index, move)) is not None:
+            name = giver.node.name if isinstance(giver.node, FUNCTIONS) else ""
+            message = (
+                f"`{short(ctx.text(move.module))}` moves to the device after `{name}` built its optimizer: on XLA a "
+                "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
+            )
+            fix = keep_parameters(ctx, move.call, (giver.file,))
+            yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
     for optimizer, all_taken in optimizers:
         modules = [taken.module for taken in all_taken]
         is_free = moving and not told and ctx.index.tree.class_of(optimizer) not in builders
@@ -101,6 +111,7 @@ def _finding(
     put_first: list[ast.If] | None = None,
 ) -> Finding:
     from tpulint_rules.step._moved_first import branch_of_moves, moved_first
+    from tpulint_rules.step._moved_in_turns import moved_beforehand
 
     module = short(ctx.text(move.module))
     if not isinstance(optimizer, ast.Call):
@@ -133,6 +144,8 @@ def _finding(
         fix = moved_first(ctx, optimizer if taken is None else taken.at, move)
         if fix is not None and branch is not None and put_first is not None:
             put_first.append(branch)
+    if fix is None and taken is not None and isinstance(optimizer, ast.Call):
+        fix = moved_beforehand(ctx, taken, move)
     # A branch that is put first takes along all that moves in it.
     if fix is None and not (put_first and branch in put_first):
         fix = keep_parameters(ctx, move.call, [owner.file for owner in _owners(ctx, move)])
@@ -182,12 +195,15 @@ def _asks_itself(ctx: FileContext, device: ast.expr) -> bool:
 
 def _builder(ctx: FileContext, move: Move) -> Definition | None:
     """The class of what is moved, and trained here, that builds an optimizer of its parts while it is made."""
-    builders = (
+    builders = [
         owner
         for call in makings(move.creations)
         for owner in classes_made(ctx.index, call)
         if builds_its_own(owner) or _has_part_build(ctx, call, owner)
-    )
+    ]
+    if any(isinstance(creation.node, ast.arg) and not creation.way for creation in move.creations):
+        # What other files hand over: `Trainer(Net())`
+        builders += filter(builds_its_own, ctx.index.imported.classes_here(move.module, ctx.index))
     return next((owner for owner in builders if _is_trained_here(ctx, owner)), None)
 
 

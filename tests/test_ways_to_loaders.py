@@ -1,0 +1,219 @@
+"""How a data loader gets to the loop that takes its batches: through variables, tuples, calls and other files.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import SETUP, agree
+
+CODES = "TPU501,TPU516"
+
+
+def test_what_a_progress_bar_goes_through(tmp_path: Path) -> None:
+    """By its name as well; what it is only told the length of is another thing."""
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+    from tqdm import tqdm
+
+    named = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+    counted = DataLoader(samples, batch_size=8, shuffle=True)
+    checked = DataLoader(samples, batch_size=8)  # TPU516
+    bar = tqdm(iterable=named)
+    for x, y in bar:
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    for x, y in tqdm(pairs, total=len(counted)):
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    for x, y in tqdm(iterable=checked):
+        print(F.mse_loss(model(x.to(device)), y.to(device)))
+    """
+    )
+    agree(tmp_path, CODES, main=program)
+
+
+def test_loaders_in_a_part_of_what_a_function_returns(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+
+    def load():
+        train = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+        test = DataLoader(others, batch_size=8)  # TPU516
+        spare = DataLoader(others, batch_size=8)
+        return (train, test, spare), 10
+
+    def main():
+        loaders, count = load()
+        train_loader, test_loader, spare_loader = loaders
+        for x, y in train_loader:
+            optimizer.zero_grad()
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+        with torch.no_grad():
+            for x, y in test_loader:
+                print(F.mse_loss(model(x.to(device)), y.to(device)))
+
+    main()
+    """
+    )
+    agree(tmp_path, CODES, main=program)
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "is_known"),
+    [
+        ("train, test = split(rows)", "", True),
+        ("", "", True),
+        ("if fast:\n        train = run", "", False),  # nobody knows which
+        ("", "train = compiled(train)", False),
+    ],
+)
+def test_functions_whose_names_were_variables_before(tmp_path: Path, before: str, behind: str, is_known: bool) -> None:
+    """``train`` is a table of rows, and a function from its definition on."""
+    program = (
+        SETUP
+        + f"""
+    from torch.utils.data import DataLoader
+
+    {before}
+    loader = DataLoader(samples, batch_size=8, shuffle=True){"  # TPU501" if is_known else ""}
+
+    def train(batches):
+        for x, y in batches:
+            optimizer.zero_grad()
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+
+    {behind}
+    train(loader)
+    """
+    )
+    agree(tmp_path, CODES, main=program)
+
+
+@pytest.mark.parametrize(
+    ("test", "is_told"),
+    [
+        ("if x.size(0) != size:\n            continue", False),
+        ("if len(x) < size:\n            break", False),
+        ("if y.max() < 3:\n            continue", True),
+        ("print(len(x))", True),
+    ],
+)
+@pytest.mark.parametrize("is_quiet", [True, False])
+def test_evaluations_that_leave_out_smaller_batches(tmp_path: Path, test: str, is_told: bool, is_quiet: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    from torch.utils.data import DataLoader
+
+    size = 8
+    model.eval()
+    {"torch.set_grad_enabled(False)" if is_quiet else "total = 0"}
+    for x, y in DataLoader(samples, batch_size=size):{"  # TPU516" if is_told else ""}
+        {test}
+        print(F.mse_loss(model(x.to(device)), y.to(device)))
+    """
+    )
+    agree(tmp_path, CODES, main=program)
+
+
+def test_evaluations_of_other_files_that_leave_out_smaller_batches(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+    from scores import every, full
+
+    every(model, DataLoader(samples, batch_size=8))  # TPU516
+    full(model, DataLoader(samples, batch_size=8), 8)
+    """
+    )
+    scores = """\
+    import torch
+
+    def every(model, loader):
+        with torch.no_grad():
+            for x, y in loader:
+                print(model(x.cuda()).mean())
+
+    def full(model, loader, size):
+        with torch.no_grad():
+            for x, y in loader:
+                if len(x) != size:
+                    continue
+                print(model(x.cuda()).mean())
+    """
+    agree(tmp_path, CODES, main=program, scores=scores)
+
+
+def test_loops_over_what_is_called_a_loader_for_short(tmp_path: Path) -> None:
+    """The file of the loop shows no model and no loader but by their names."""
+    program = """\
+    import torch
+    from torch.utils.data import DataLoader
+    from trainer import Trainer
+
+    train_dl = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+    test_dl = DataLoader(samples, batch_size=8)  # TPU516
+    Trainer(build(), torch.device("cuda")).fit(train_dl, test_dl)
+    """
+    trainer = """\
+    import torch
+    import torch.nn.functional as F
+
+    class Trainer:
+        def __init__(self, model, device):
+            self.model = model
+            self.device = device
+            self.optimizer = torch.optim.Adam(self.model.parameters())
+
+        def train_once(self, batch):
+            self.model.train()
+            x, y = batch
+            self.optimizer.zero_grad()
+            F.mse_loss(self.model(x.to(self.device)), y.to(self.device)).backward()
+            self.optimizer.step()
+
+        def test_once(self, batch):
+            self.model.eval()
+            x, y = batch
+            with torch.no_grad():
+                self.loss += F.mse_loss(self.model(x.to(self.device)), y.to(self.device))
+
+        def fit(self, train_dl, test_dl):
+            for epoch in range(8):
+                for batch in train_dl:
+                    self.train_once(batch)
+                for batch in test_dl:
+                    self.test_once(batch)
+    """
+    agree(tmp_path, CODES, main=program, trainer=trainer)
+
+
+@pytest.mark.parametrize("module", ["torchvision.datasets", "torchvision.datasets.mnist"])
+@pytest.mark.parametrize(("size", "is_told"), [(1000, False), (128, True)])
+def test_known_data_sets_by_the_module_that_defines_them(tmp_path: Path, module: str, size: int, is_told: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    from torch.utils.data import DataLoader
+    from {module} import MNIST
+
+    for x, y in DataLoader(MNIST("data", train=True), batch_size={size}, shuffle=True):{"  # TPU501" if is_told else ""}
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, CODES, main=program)

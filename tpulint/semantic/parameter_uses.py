@@ -1,0 +1,97 @@
+"""How functions use their parameters: what a function asks of one, calculates with it, and hands on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FunctionNode, SyntaxTree
+
+_COPIES = ("cpu", "numpy", "tolist")
+_CONFIGURATION = r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$"
+
+
+def is_called_options(name: str) -> bool:
+    """Whether something is called like the options of a program, ``args`` or ``self.config``."""
+    return re.search(_CONFIGURATION, name) is not None
+
+
+class ParameterUses:
+    """Of the functions of one file, as far as it tells a tensor from other values."""
+
+    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+        self._tree = tree
+        self._names = names
+        self._asked: dict[tuple[FunctionNode, str], bool] = {}
+
+    def loads(self, function: FunctionNode, name: str) -> list[ast.Name]:
+        """Places that read a parameter."""
+        return self._names.loads(name, self._names.scope_of(function.body[0]))
+
+    def is_asked(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function asks if a parameter is true, which a tensor of several elements does not tell."""
+        key = (function, name)
+        if key not in self._asked:
+            self._asked[key] = any(map(self._is_condition, self.loads(function, name)))
+        return self._asked[key]
+
+    def is_called(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function calls a parameter: what can be called is no tensor."""
+        loads = self.loads(function, name)
+        return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
+
+    def is_option(self, function: FunctionNode, name: str) -> bool:
+        """Whether a parameter that is not given is read from a configuration, under its own name."""
+        for load in self.loads(function, name):
+            chosen = self._tree.parents[load]
+            if isinstance(chosen, ast.IfExp) and load in (chosen.body, chosen.orelse):
+                other = chosen.orelse if load is chosen.body else chosen.body
+                if isinstance(other, ast.Attribute) and other.attr == name:
+                    return is_called_options(self._tree.text(other.value))
+        return False
+
+    def is_number(self, function: FunctionNode, name: str) -> bool:
+        """Whether a parameter is calculated with or compared, and nothing else but, if ordered, handed on."""
+        loads = self.loads(function, name)
+        return all(map(self._is_calculated_with, loads)) or self._are_ordered(loads)
+
+    def is_taken_apart(self, function: FunctionNode, name: str) -> bool:
+        """``x[0]``, ``x.size``, ``*x``, ``for item in x``"""
+        return any(map(self._is_taken_apart, self.loads(function, name)))
+
+    def is_copied(self, load: ast.Name) -> bool:
+        """Whether a use copies a parameter to the host, or hands it to a call."""
+        parent = self._tree.parents[load]
+        if isinstance(parent, ast.Attribute) and parent.attr == "detach":
+            parent = self._tree.parents[self._tree.parents[parent]]  # `labels.detach().cpu()`
+        return parent.attr in _COPIES if isinstance(parent, ast.Attribute) else _is_given(parent, load)
+
+    def _is_condition(self, load: ast.Name) -> bool:
+        parent = self._tree.parents[load]
+        if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+            return parent.test is load
+        return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
+
+    def _is_taken_apart(self, load: ast.Name) -> bool:
+        user = self._tree.parents[load]
+        if isinstance(user, ast.Subscript | ast.Attribute | ast.Starred):
+            return user.value is load
+        return isinstance(user, ast.For | ast.comprehension) and user.iter is load
+
+    def _is_calculated_with(self, load: ast.Name) -> bool:
+        return isinstance(self._tree.parents[load], ast.BinOp | ast.Compare | ast.UnaryOp)
+
+    def _are_ordered(self, loads: Sequence[ast.Name]) -> bool:
+        """``if epoch >= self.start: x = self.smooth(x, epoch)``: no list is less than something, and handed on."""
+        parents = self._tree.parents
+        orders = [parent.ops for load in loads if isinstance(parent := parents[load], ast.Compare)]
+        return all(self._is_calculated_with(load) or _is_given(parents[load], load) for load in loads) and any(
+            isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for ops in orders for op in ops
+        )
+
+
+def _is_given(holder: ast.AST, load: ast.Name) -> bool:
+    """Whether what holds a name gives it to a call as it is, which tells nothing of it."""
+    return isinstance(holder, ast.keyword) or (isinstance(holder, ast.Call) and holder.func is not load)
