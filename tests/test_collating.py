@@ -239,3 +239,46 @@ def test_what_modules_of_other_files_fill_up_as_they_compute(tmp_path: Path, is_
     """
     filled = FILLED if is_loop else FILLED.replace("  # TPU513", "")
     agree(tmp_path, "TPU301,TPU513", main=SETUP + program, net=net, expanding=expanding, filling=filled)
+
+
+@pytest.mark.parametrize("made", ["Rows.fill", "Rows().fill", "Short.fill"])
+def test_a_static_method_of_a_data_set_of_another_file(tmp_path: Path, made: str) -> None:
+    rows = """\
+    import torch
+
+
+    class Rows(torch.utils.data.Dataset):
+        @staticmethod
+        def fill(batch):
+            longest = max([len(x) for x in batch])  # TPU513
+            return torch.stack([torch.cat([x, torch.zeros(longest - len(x), 4)]) for x in batch])
+
+        @staticmethod
+        def other(batch):
+            longest = max([len(x) for x in batch])
+            return torch.stack([torch.cat([x, torch.zeros(longest - len(x), 4)]) for x in batch])
+
+
+    class Short(Rows):
+        pass
+
+
+    class Cut:
+        @staticmethod
+        def fill(batch):
+            return torch.stack([x[: max([len(x) for x in batch])] for x in batch])
+    """
+    program = (
+        SETUP
+        + f"""
+    from torch.utils.data import DataLoader
+    from rows import Cut, Rows, Short
+
+    loader = DataLoader(Rows(), batch_size=8, drop_last=True, collate_fn={made})
+    for x in loader:  # TPU301
+        optimizer.zero_grad()
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, select="TPU301,TPU513", main=program, rows=rows)

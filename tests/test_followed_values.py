@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
+from command import tpulint
 from marked_files import SETUP, agree
 
 
@@ -2340,3 +2341,136 @@ def test_what_a_network_writes_into_a_memory_is_no_text(tmp_path: Path) -> None:
         optimizer.step()
     """,
     )
+
+
+def test_the_terms_of_a_loss_that_a_function_returns(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    nets = {"d": model}
+
+    def losses(nets, x, scale):
+        real = adversarial(nets["d"](x), 1)
+        fake = adversarial(nets["d"](-x), 0)
+        weight = scale.item()
+        loss = real + 0.5 * fake
+        return loss, dict(real=real.item(), fake=fake.item())  # TPU101
+
+    def adversarial(logits, target):
+        return F.mse_loss(logits, torch.full_like(logits, target))
+
+    def counts(answers):
+        right = answers["right"].sum()
+        return right + answers["wrong"].sum(), dict(right=right.item())
+
+    for x, y in loader:
+        loss, parts = losses(nets, x.to(device), y)
+        number, shares = counts(y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program)
+
+
+def test_what_a_number_of_the_host_stands_in_for(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if y.size(0) > 4:
+            extra = model(x.to(device)).mean()
+            right = model(x.to(device)) > 0
+            loss = loss + extra
+        else:
+            extra = torch.tensor(0)
+            right = torch.tensor([0.0])
+        if y.size(0) > 8:
+            length = torch.tensor(y.size(0))
+            kept = model(x.to(device)).mean().cpu()
+        else:
+            length = torch.tensor(0)
+            kept = torch.tensor(0)
+        sums.append((extra.item(), length.item(), kept.item()))  # TPU101
+        counts.append((right.sum().item(), y[0].item()))  # TPU101
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    text = program.replace("kept = model(x.to(device)).mean().cpu()", "kept = x.mean()")
+    agree(tmp_path, main=text)
+
+
+def test_a_stand_in_is_returned_with_the_others(tmp_path: Path) -> None:
+    program = dedent(
+        SETUP
+        + """
+    def run(x, y):
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        if y.size(0) > 4:
+            extra = model(x.to(device)).mean()
+            extra.backward()
+        else:
+            extra = torch.tensor([0.0])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item(), extra.item()
+
+    def train(loader):
+        for i, (x, y) in enumerate(loader):
+            loss, extra = run(x, y)
+            if i % 100 == 0:
+                print(loss, extra)
+
+    train(loader)
+    """
+    )
+    (tmp_path / "main.py").write_text(program)
+    tpulint("--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    fixed = (tmp_path / "main.py").read_text()
+    assert "return loss.detach(), extra.detach()\n" in fixed
+    assert "print(loss.item(), extra.item())\n" in fixed
+
+
+def test_what_an_object_of_another_file_gives_when_it_is_called(tmp_path: Path) -> None:
+    guessing = """\
+    import torch
+
+
+    class Guessor:
+        def __init__(self, least):
+            self.least = least
+
+        def __call__(self, model, x):
+            scores, found = torch.max(model(x), dim=1)
+            return found.detach(), scores > self.least, scores.shape
+
+
+    class Norm:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def __call__(self, x):
+            return x / self.scale
+    """
+    program = (
+        SETUP
+        + """
+    from guessing import Guessor, Norm
+
+    guess, norm = Guessor(0.5), Norm(2.0)
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        found, is_sure, shape = guess(model, x)
+        rows = norm(x)[is_sure]  # TPU203
+        first = x[shape[0] // 2]
+        if norm(x).mean() > 0:  # TPU103
+            F.mse_loss(model(norm(x)), y).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program, guessing=guessing)

@@ -656,6 +656,106 @@ def test_list_that_is_looked_at_now_and_then_holds_numbers_there() -> None:
     )
 
 
+def test_list_that_only_the_loop_looks_at_is_not_filled_behind_it() -> None:
+    becomes(
+        """
+        losses = []
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            losses.append(loss.item())
+            if step % 10 == 0:
+                print(sum(losses) / 10)
+                losses = []
+        """,
+        """
+        losses = []
+        step_losses = []
+        for step, x in enumerate(loader):
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            step_losses.append(loss.detach())
+            if step % 10 == 0:
+                losses.extend(
+                    value
+                    for at in range(0, len(step_losses), 64)
+                    for value in torch.stack(step_losses[at : at + 64]).tolist()
+                )
+                step_losses.clear()
+                print(sum(losses) / 10)
+                losses = []
+        """,
+    )
+
+
+SUMMED_LIST = """
+def train():
+    parts = {start}
+    for x in loader:
+        losses = [model(x.to(device)).mean(), model(x.to(device)).std()]
+        sum(losses).backward()
+        optimizer.step()
+        for i, loss in enumerate(losses):
+            {addition}{look}
+        torch_xla.sync()
+    {behind}return parts
+"""
+
+
+@pytest.mark.parametrize("start", ["[0.0, 0.0]", "[0] * 2", "[0.0 for _ in range(2)]"])
+def test_a_list_of_sums_holds_tensors_until_the_end_of_the_loop(start: str) -> None:
+    before = SUMMED_LIST.format(start=start, addition="parts[i] += loss.item() / 2", look="", behind="")
+    behind = "parts = [float(value) for value in parts]\n    "
+    becomes(before, SUMMED_LIST.format(start=start, addition="parts[i] += loss.detach() / 2", look="", behind=behind))
+
+
+@pytest.mark.parametrize(
+    ("start", "addition", "look"),
+    [
+        ("[0.0, 0.0]", "parts[i] += loss.item()", "\n            print(parts)"),
+        ("numpy.zeros(2)", "parts[i] += loss.item()", ""),
+        ("[0.0, 0.0]", "parts[i] += (loss > 0).sum().item()", ""),
+        ("[0.0, 0.0]", "parts[i] += loss.item()", "\n            parts[i] *= 0.9"),
+        ("[0.0, 0.0]", "parts[i] = loss.item()", ""),
+    ],
+)
+def test_a_list_of_which_more_is_made_than_sums_is_left_alone(start: str, addition: str, look: str) -> None:
+    text = SUMMED_LIST.format(start=start, addition=addition, look=look, behind="")
+    fixed = port(SETUP + text).text
+    assert addition + look in fixed
+    assert "in parts]" not in fixed
+
+
+@pytest.mark.parametrize(
+    ("text", "fetched"),
+    [
+        ('"{:.3f} {:.3f}".format({}, {})', True),
+        ('"%.3f %.3f" % ({}, {})', True),
+        ('f"{{{}:.3f}} {{{}:.3f}}"', True),
+        ("(tell({}), {})", False),
+    ],
+)
+def test_arrays_of_one_number_in_a_text_are_fetched_together(text: str, fetched: bool) -> None:
+    program = """
+for x in loader:
+    loss = model(x.to(device)).mean()
+    size = model(x.to(device)).abs().mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    show({})
+"""
+    arrays = ("loss.detach().cpu().numpy()", "size.data.cpu().numpy()")
+    shown = text.replace("{:.3f}", "{{:.3f}}") if ".format" in text else text
+    fixed = port(SETUP + program.format(shown.format(*arrays))).text
+    assert ("step_values.tolist()" in fixed) is fetched
+    assert ("numpy()" not in fixed) is fetched
+
+
 def test_dict_of_lists_that_is_looked_at_in_the_loop_is_left_alone() -> None:
     for look in ("show(history)", "print(history['loss'][-1])", "history[name].append(0.0)"):
         text = f"""

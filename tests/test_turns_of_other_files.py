@@ -867,6 +867,117 @@ def test_a_gradient_of_its_own_that_an_attribute_applies(tmp_path: Path, base: s
         agree(one, select="TPU204", train=together + train.replace("    from layers import Net\n", ""))
 
 
+def test_masks_of_a_model_in_a_class_of_another_file(tmp_path: Path) -> None:
+    pruning = """\
+    import torch
+    from torch import nn
+
+
+    class Pruner:
+        def __init__(self, model, tree):
+            self.model = model
+            self.tree = tree
+            self.masks = {}
+            for i, module in enumerate(model.modules()):
+                if isinstance(module, nn.Linear):
+                    self.masks[i] = (module.weight.data.abs() > 0.1).cuda()
+
+        def prune(self):
+            for i, module in enumerate(self.model.modules()):
+                if isinstance(module, nn.Linear):
+                    module.weight.data[self.masks[i].eq(0)] = 0.0  # TPU204
+            for name, weight in self.model.named_parameters():
+                weight.data[weight.grad.abs() < 0.1] = 0.0  # TPU204
+
+        def count(self):
+            for node in Tree().modules():
+                node.weight[node.weight > 0] = 0.0
+            for node in self.tree.modules("leaf"):
+                node.weight[node.weight > 0] = 0.0
+
+
+    class Tree:
+        def modules(self):
+            return self.nodes
+    """
+    main = (
+        SETUP
+        + """
+    from pruning import Pruner
+
+    pruner = Pruner(model, None)
+    for x, y in loader:
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        pruner.prune()
+        pruner.count()
+    """
+    )
+    agree(tmp_path, select="TPU204", main=main, pruning=pruning)
+
+
+def test_a_bank_of_another_file_that_is_filled_in_turns(tmp_path: Path) -> None:
+    bank = """\
+    from functools import cached_property
+
+    import torch
+
+
+    class Bank:
+        def __init__(self, size):
+            self.size = size
+            self.rows = torch.zeros(size, 4).cuda()
+            self.at = 0
+            self.kept = 0
+
+        @property
+        def is_full(self):
+            return self.rows[-1, 0].item() != 0  # TPU101
+
+        @cached_property
+        def scale(self):
+            return self.rows.mean().item()
+
+        @property
+        def total(self):
+            return self.rows.sum().item()
+
+        def get(self):
+            if self.is_full:
+                return self.rows * self.scale
+            return self.rows[: self.at]  # TPU201
+
+        def put(self, rows):
+            n = len(rows)
+            if self.at + n > self.size:
+                self.rows[-n:] = rows
+                self.at = 0
+            else:
+                self.rows[self.at : self.at + n] = rows  # TPU201
+                self.at += n
+            if self.size > 0:
+                self.kept = 0
+            self.rows[self.kept] = rows[0]
+            self.kept += 1
+    """
+    main = (
+        SETUP
+        + """
+    from bank import Bank
+
+    bank = Bank(64)
+    for x, y in loader:
+        rows = model(x.to(device))
+        bank.put(rows.detach())
+        (rows @ bank.get().t()).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    print(bank.total)
+    """
+    )
+    agree(tmp_path, select="TPU101,TPU201", main=main, bank=bank)
+
+
 HELPED = """\
     def elbo(encoder, score, optimizer, x):  # TPU301
         inner = score(encoder(x).detach()).pow(2).mean()

@@ -249,7 +249,19 @@ class BatchedReads:
             return self._index.scalars.has_one_element(read.tensor) and not is_taken_as_tensor(self._index, read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
-        return self._index.scalars.is_number(read)
+        return self._index.scalars.is_number(read) or self._is_formatted_array(read)
+
+    def _is_formatted_array(self, read: Read) -> bool:
+        """Whether an array of one number is made for a text alone: ``"{:.4f}".format(loss.cpu().numpy())``."""
+        taken, node = self._index.parent(read.node), read.node
+        is_array = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
+        taken = self._index.parent(taken) if isinstance(taken, ast.Tuple) else taken
+        is_text = isinstance(taken, ast.Call | ast.BinOp) and self._index.reads.is_text(taken)
+        return (
+            is_array
+            and self._index.scalars.is_scalar(read.tensor)
+            and (is_text or isinstance(taken, ast.FormattedValue))
+        )
 
     def _may_be_number(self, read: Read) -> bool:
         """Whether the number can stand where the tensor was read, given that the tensor holds one."""

@@ -362,10 +362,18 @@ class ChangingNumbers:
         bindings = self._index.flow.reaching_attribute(node)
         in_turns = [b for b in bindings if self._index.turn_code.turn_of(b.statement) is not None]
         added = [b for b in in_turns if b.kind == "augment" or self._adds_to_itself(b)]
-        set_again = [b for b in in_turns if b not in added]
+        set_again = [b for b in in_turns if b not in added and not self._goes_round(b, added)]
         if not added or set_again or not self._has_turns_apart():
             return None
         return added[0].node
+
+    def _goes_round(self, binding: Binding, added: list[Binding]) -> bool:
+        """Whether a number begins anew when it has come to an end: ``if self.at + n > self.size: self.at = 0``."""
+        branch = self._index.parent(binding.statement)
+        if not isinstance(binding.value, ast.Constant) or binding.path or not isinstance(branch, ast.If):
+            return False
+        asked = {self._index.text(node) for node in ast.walk(branch.test) if isinstance(node, ast.Attribute)}
+        return self._index.text(added[0].node) in asked if added else False
 
     def _has_turns_apart(self) -> bool:
         """Whether some code of the file runs in turns that are graphs of their own, be they those of another file."""

@@ -70,8 +70,13 @@ def _meant_elsewhere(index: SemanticIndex, node: ast.expr, depth: int) -> Iterat
         owners = () if made is None or not made.is_class else (made,)
         yield from methods(owners, "__call__") if owners else () if made is None else (made,)
     elif isinstance(node, ast.Attribute):
-        made = index.imported.definition(node)
-        yield from methods(index.imported.classes_of(node.value), node.attr) if made is None else (made,)
+        made, owner = index.imported.definition(node), index.imported.definition(node.value)
+        if made is not None:
+            yield made
+        elif owner is not None and owner.is_class:
+            yield from methods((owner,), node.attr)
+        else:
+            yield from methods(index.imported.classes_of(node.value), node.attr)
     elif isinstance(node, ast.Name):
         made = index.imported.definition(node)
         if made is not None:

@@ -311,9 +311,10 @@ class Definitions:
         return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(top.test))
 
 
-def is_property(function: FunctionNode) -> bool:
-    """Whether a method is read like an attribute."""
-    return any(last_name(item) in ("property", "cached_property") for item in function.decorator_list)
+def is_property(function: FunctionNode, kept: bool = True) -> bool:
+    """Whether a method is read like an attribute; ``kept`` for those, too, that run once and keep what they give."""
+    names = ("property", "cached_property") if kept else ("property",)
+    return any(last_name(item) in names for item in function.decorator_list)
 
 
 def is_abstract(function: FunctionNode) -> bool:

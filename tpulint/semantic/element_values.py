@@ -154,7 +154,7 @@ class ElementValues:
                     return HOST  # the names in a dict
                 if is_named and path == (0,):
                     return HOST  # `for name, layer in model.named_children()`
-                if part in _PARTS and self._kinds.value(node.func.value, depth).kind is Kind.MODULE:
+                if part in _PARTS and self._is_asked_for_parts(node, node.func, depth):
                     if path != ((1,) if is_named else ()):
                         return UNKNOWN
                     is_parameter = part == "parameters"
@@ -198,6 +198,14 @@ class ElementValues:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
             return self._kinds.content(node.func.value, None, depth) if path == (1,) else UNKNOWN
         return self._kinds.content(node, None, depth) if not path else UNKNOWN
+
+    def _is_asked_for_parts(self, call: ast.Call, method: ast.Attribute, depth: int) -> bool:
+        """Whether what is asked for its parts is a module: PyTorch has some of these methods for nothing else."""
+        value = self._kinds.value(method.value, depth)
+        if value.kind is not Kind.UNKNOWN:
+            return value.kind is Kind.MODULE
+        is_own = self._definitions.function_called(call) is not None or bool(self._imported.all_called(call))
+        return method.attr in ("modules", "named_modules", "named_parameters") and not call.args and not is_own
 
     def _is_dict(self, node: ast.expr) -> bool:
         """Whether a loop over this gives keys: a dict that is written out, itself or by a variable."""

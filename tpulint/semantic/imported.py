@@ -281,8 +281,14 @@ class Imported:
         if isinstance(call.func, ast.Attribute):
             if call.func.attr == "apply" and (applied := self.applied(call.func)) is not None:
                 return (applied,)
-            return methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
-        return self.classes.chosen.by(call.func) if name is None else ()
+            methods_called = methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
+            return methods_called or (self._object_called(call.func) if name is None else ())
+        return () if name is not None else self.classes.chosen.by(call.func) or self._object_called(call.func)
+
+    def _object_called(self, node: ast.expr) -> tuple[Definition, ...]:
+        """What a call of an object runs: ``guess = Guessor(0.9)`` and ``guess(model, x)``."""
+        owners = self.classes_of(node)
+        return () if methods(owners, "forward") else methods(owners, "__call__")
 
     def applied(self, node: ast.Attribute) -> Definition | None:
         """The ``forward`` that ``Clip.apply`` runs, where another file has the class, with a gradient of its own."""

@@ -244,7 +244,7 @@ class Kinds:
     @cached_property
     def roles(self) -> Roles:
         """What variables must be because of how they are used."""
-        return Roles(self._tree, self._flow, Side.DEVICE if self.mentions_device else Side.UNKNOWN)
+        return Roles(self._tree, self._flow, self._definitions, Side.DEVICE if self.mentions_device else Side.UNKNOWN)
 
     def _by_use(self, binding: Binding, depth: int) -> Value:
         """What a variable is that nothing but its uses tells about."""

@@ -162,8 +162,7 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     """The functions of other files that a call may run: of an instance of a module class, the forward pass."""
     found = index.imported.all_called(call)
     if not found:
-        owners = index.imported.classes_of(call.func)
-        found = methods(owners, "forward") or methods(owners, "__call__")
+        found = methods(index.imported.classes_of(call.func), "forward")
     runs = [run for run in map(function_run, found) if run is not None and isinstance(run.node, FUNCTIONS)]
     gradients = [(one.file, one.file.definitions.gradient_of(one.node)) for one in runs]  # type: ignore[arg-type]
     return [*runs, *(Definition(file, gradient) for file, gradient in gradients if gradient is not None)]

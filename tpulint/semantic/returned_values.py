@@ -7,6 +7,7 @@ import ast
 from tpulint.records import NamedTuple
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Step
+from tpulint.semantic.stand_ins import read_of_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ class ReturnedValues:
                 if needed is None:
                     return None
                 numbers += needed
-        return ReturnedValue(tuple(index.reads.inside(statement)), tuple(numbers)) if places else None
+        others = [item for at in places for item in self._stand_ins(values[at])] if statement is returns[0] else []
+        return ReturnedValue((*index.reads.inside(statement), *others), tuple(numbers)) if places else None
 
     def _places(self, read: Read, statement: ast.stmt, returned: ast.Return, values: list[ast.expr]) -> list[int]:
         """Which of the values a function returns are read by a statement; none where tensors cannot stand in."""
         index = self._index
         if read.use is Use.RETURN and statement is returned:
-            inside = [index.reads.inside(value) for value in values]
+            inside = [index.reads.inside(value) or self._stand_ins(value) for value in values]
             if not all(map(self._is_number, values, inside)):
                 return []
             return [at for at, reads in enumerate(inside) if reads]
@@ -67,6 +69,10 @@ class ReturnedValues:
         uses = index.held_values.uses_of(statement, target) if isinstance(target, ast.Name) else None
         places = [at for at, value in enumerate(values) if value in (uses or ())]
         return places if uses is not None and len(uses) == len(places) == 1 else []
+
+    def _stand_ins(self, value: ast.expr) -> list[Read]:
+        read = read_of_stand_in(self._index, value)
+        return [] if read is None else [read]
 
     def _is_number(self, value: ast.expr, reads: list[Read]) -> bool:
         """Whether a value is arithmetic on numbers that tensors can stand in for, or has no read in it."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.other_files import unpacked
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
@@ -33,9 +35,10 @@ _OF_TRAINED = frozenset({"zero_grad", "step", "load_state_dict", "state_dict", "
 class Roles:
     """Collected in one go over the calls of a file. Nothing is inferred here: what is found is a hint."""
 
-    def __init__(self, tree: SyntaxTree, flow: Flow, side: Side) -> None:
+    def __init__(self, tree: SyntaxTree, flow: Flow, definitions: Definitions, side: Side) -> None:
         self._tree = tree
         self._flow = flow
+        self._definitions = definitions
         self._side = side
         self.values: dict[Binding, Value] = {}
         self.attributes: dict[Inherited, Value] = {}
@@ -124,8 +127,23 @@ class Roles:
             loss = loss.args[0] if loss.args else loss
         yield from _operands(loss)
         for binding in self._receivers(loss):
-            if isinstance(binding, Binding) and binding.kind == "assign" and not binding.path:
+            if not isinstance(binding, Binding) or binding.kind != "assign":
+                continue
+            if not binding.path:
                 yield from _operands(binding.value)
+            for returned in self._returned_to(binding):
+                yield from _operands(returned)
+
+    def _returned_to(self, binding: Binding) -> list[ast.expr]:
+        """What functions of this file return for a variable: ``loss, parts = compute_loss(nets, x)``."""
+        call = binding.value
+        function = self._definitions.function_called(call) if isinstance(call, ast.Call) else None
+        given = [] if function is None else self._definitions.returned_by(function)
+        if not binding.path:
+            return given
+        place = binding.path[0] if len(binding.path) == 1 else None
+        tuples = [value for value in unpacked(given) if isinstance(value, ast.Tuple)]
+        return [value.elts[place] for value in tuples if isinstance(place, int) and place < len(value.elts)]
 
     def _add_terms(self, summed: set[Binding], terms: tuple[Binding, ...], depth: int) -> None:
         """Take up variables, and those they are summed of in turn: ``mean = total / len(parts)``."""

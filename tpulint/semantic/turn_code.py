@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from tpulint.semantic.definitions import is_property
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _METHODS = 3
 """Methods of a module that one is followed back through."""
+_PROPERTIES = ("@property",)
 
 
 class TurnCode:
@@ -222,6 +224,17 @@ class TurnCode:
                 waiting.extend(called or self._index.definitions.functions_of_several(call))
                 if isinstance(call, ast.Call) and is_of_self(call.func):
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
+            waiting.extend(self._properties_read_in(function))
+
+    def _properties_read_in(self, function: FunctionNode) -> list[FunctionNode]:
+        """Properties that a method reads of its own object: ``if self.is_full: ...``."""
+        index = self._index
+        owner = index.tree.class_of(function) if index.source.has_any(_PROPERTIES) else None
+        if owner is None:
+            return []
+        read = [node for node in index.tree.nodes_in(function, ast.Attribute, functions=False) if is_of_self(node)]
+        found = {index.definitions.method(owner, node.attr): None for node in read if isinstance(node.ctx, ast.Load)}
+        return [one for one in found if one is not None and is_property(one, kept=False)]
 
     def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:
         """Forward passes of the modules that a module is made of: of classes of this file that it uses or is given."""

@@ -9,6 +9,8 @@ from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.computed_places import computed_places
+from tpulint.semantic.stand_ins import reads_of_stand_ins
+from tpulint.semantic.summed_lists import summed_list
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 from tpulint_rules.host_sync._there_and_back import there_and_back
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from tpulint.semantic.held_values import HeldValue
     from tpulint.semantic.kept_dicts import KeptDict, SummedDict
     from tpulint.semantic.meters import Metered
+    from tpulint.semantic.returned_values import ReturnedValue
+    from tpulint.semantic.summed_lists import SummedList
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 METERED = "The meter holds tensors, and sums them in the dtype they have."
@@ -31,6 +35,7 @@ MOVED = "What is shown is shown after the update of the step, and a clock read b
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Reads by ``.item()``, ``.cpu()``, ``float()`` and the like, and by what needs a number without saying so."""
     yield from step_reads(ctx, (How.COPY, How.CAST, How.NUMBER, How.COMPARED))
+    yield from _reads_of_stand_ins(ctx)
 
 
 def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
@@ -60,6 +65,20 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
                 severity=Severity.ERROR if turn == STEP else Severity.WARNING,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
+
+
+def _reads_of_stand_ins(ctx: FileContext) -> Iterator[Finding]:
+    for read, loop in reads_of_stand_ins(ctx.index):
+        is_seen = loop is not None and not isinstance(loop, CalledStep)
+        returned = ctx.index.returned_values.of(read, loop) if is_seen and loop is not None else None
+        yield ctx.finding(
+            read.node,
+            f"`{short(ctx.text(read.tensor))}` is copied to the host in every step that computes it: "
+            "the host waits for the device",
+            None if returned is None else _return_tensor(ctx, returned),
+            severity=Severity.ERROR,
+            certainty=Certainty.LIKELY,
+        )
 
 
 def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
@@ -146,18 +165,24 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     summed = ctx.index.kept_dicts.summed(read)
     if summed is not None:
         return _sum_in_dict(ctx, summed)
+    listed = summed_list(ctx.index, read)
+    if listed is not None:
+        return _sum_in_list(ctx, listed)
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
-        fix = ctx.fix(
-            "Return the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP
-        )
-        for item in returned.reads:
-            keep_on_device(fix, ctx.index, item)
-        for number in returned.numbers:
-            fix.append(number, ".item()")
-        return fix
+        return _return_tensor(ctx, returned)
     metered = ctx.index.meters.of(read)
     return None if metered is None else give_tensor(ctx, metered)
+
+
+def _return_tensor(ctx: FileContext, returned: ReturnedValue) -> FixBuilder:
+    """The tensor returned, which is read where the number is needed."""
+    fix = ctx.fix("Return the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for item in returned.reads:
+        keep_on_device(fix, ctx.index, item)
+    for number in returned.numbers:
+        fix.append(number, ".item()")
+    return fix
 
 
 def _hold(ctx: FileContext, held: HeldValue) -> FixBuilder:
@@ -204,6 +229,15 @@ def _sum_in_dict(ctx: FileContext, summed: SummedDict) -> FixBuilder:
     copied = "item()" if are_numbers else "cpu().numpy()[()]"  # an array of no dimensions becomes a number
     for loop, name in summed.loops:
         insert_behind_loop(fix, loop, f"{name} = {{key: value.{copied} for key, value in {name}.items()}}")
+    return fix
+
+
+def _sum_in_list(ctx: FileContext, listed: SummedList) -> FixBuilder:
+    """The list filled with sums on the device, which are read behind the loop."""
+    fix = ctx.fix("Sum on the device and read behind the loop", Applicability.UNSAFE, HELD, Scope.LOOP)
+    for item in listed.reads:
+        keep_on_device(fix, ctx.index, item)
+    insert_behind_loop(fix, listed.loop, f"{listed.name} = [float(value) for value in {listed.name}]")
     return fix
 
 

@@ -37,7 +37,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             collect_on_device(fix, index, filled, before, after, gates)
         if before:
             fix.insert_before(loop, "\n".join(before))
-        insert_behind_loop(fix, loop, "\n".join(after))
+        if after:
+            insert_behind_loop(fix, loop, "\n".join(after))
         for gate, lines in gates.items():
             fix.insert_before(gate.body[0], "\n".join(lines))
         where = "step" if severity is Severity.ERROR else "evaluation batch"
@@ -82,9 +83,19 @@ def collect_on_device(
     line = opening + " ".join(parts) + closing
     if len(fix.indent_of(filled.loop)) + len(line) > WIDTH:
         line = "\n".join([opening, *(f"    {part}" for part in parts), closing])
-    after.append(line)
+    if not filled.gates or _is_read_behind(index, filled):
+        after.append(line)
     for gate in filled.gates:
         gates.setdefault(gate, []).append(f"{line}\n{name}.clear()")
+
+
+def _is_read_behind(index: SemanticIndex, filled: FilledList) -> bool:
+    """Whether what the last turns leave in the list may matter: not where only the loop looks at it, and empties it."""
+    target, loop = filled.target, filled.loop
+    if not isinstance(target, ast.Name) or index.tree.loop_of(loop) is not None:
+        return True
+    begun_again = any(index.tree.encloses(loop, binding.node) for binding in index.names.bindings(target))
+    return not begun_again or not all(index.tree.encloses(loop, load) for load in index.names.loads_of(target))
 
 
 def _identifier(target: ast.expr) -> str:
