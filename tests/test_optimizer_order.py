@@ -653,6 +653,7 @@ def test_a_module_that_moves_in_every_turn_of_a_function_moves_beforehand() -> N
         ("    for x in data:\n        net = net.to(DEVICE)", "    net = net.to(DEVICE)\n    for x in data:"),
         ("    net = nn.Linear(4, 4)\n", "    net = nn.Linear(4, 4)\n    DEVICE = torch.device('cuda:0')\n"),
         ('device("cuda")\n', 'device("cuda")\nDEVICE = torch.device("cuda:1")\n'),
+        ("        net = net.to(DEVICE)", "        net.to('cpu')\n        collect(net)\n        net.to(DEVICE)"),
     ],
 )
 def test_other_modules_that_move_in_a_function_keep_their_parameters(old: str, new: str) -> None:

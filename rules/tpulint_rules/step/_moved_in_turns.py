@@ -20,6 +20,8 @@ def moved_beforehand(ctx: FileContext, taken: Taken, move: Move) -> FixBuilder |
     module, device = taken.module, move.call.args[0] if len(move.call.args) == 1 else None
     if tree.loop_of(move.call) is None or ctx.index.function_of(move.call) in (None, function):
         return None
+    if _goes_back(ctx, move):
+        return None
     if not isinstance(above, ast.Assign | ast.AnnAssign) or not isinstance(module, ast.Name):
         return None
     if not isinstance(device, ast.Name) or move.call.keywords:
@@ -43,3 +45,10 @@ def moved_beforehand(ctx: FileContext, taken: Taken, move: Move) -> FixBuilder |
     )
     fix.insert_before(above, f"{module.id}.to({device.id})")
     return fix
+
+
+def _goes_back(ctx: FileContext, move: Move) -> bool:
+    """Whether the model is put on the host in between, ``net.to("cpu")``: the moves in the turns have an effect."""
+    module = ctx.text(move.module)
+    others = (call for call, receiver in ctx.index.method_calls("to", "cpu") if ctx.text(receiver) == module)
+    return any(call is not move.call and ctx.index.moves.to_device(call) is None for call in others)
