@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope, Severity, Span
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
@@ -20,6 +20,7 @@ _NEVER_SCATTERS = (
     "`DataParallel` finds no GPUs on a TPU machine and hands the model what it is given: the `scatter` of this class, "
     "which puts a batch together and on the device, is never called"
 )
+_LEAVES_INPUTS = "the wrapper stays, and hands on what it is given where there are no GPUs: inputs that lie on the host"
 _MOVED = "Inputs on the host, which it moved to the GPUs, are moved."
 _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
@@ -32,7 +33,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call in ctx.index.calls_to(WRAPPER):
         if ctx.portable and _guard(ctx, call) is not None:
             continue  # it shares a batch out where there are GPUs, and is left out elsewhere
-        yield ctx.finding(call.func, _MESSAGE, _fix(ctx, call, wrappers))
+        fix = _fix(ctx, call, wrappers)
+        yield ctx.finding(call.func, _MESSAGE, fix)
+        if fix is None:
+            yield from _left_on_host(ctx, call, wrappers)
     yield from states_of_wrapped(ctx)
     for call in ctx.index.calls:
         if "DataParallel" in last_name(call.func) and _scatters(ctx.index, call) and not _is_for_gpus(ctx, call):
@@ -75,9 +79,9 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     statement = ctx.index.statement_of(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or is_unwrapped_elsewhere(ctx.index):
-        return _fix_of_inputs(ctx, call, wrappers)
+        return None
     if not strip_prefixes(ctx, fix, statement, target):
-        return _fix_of_inputs(ctx, call, wrappers)
+        return None
     move_inputs(ctx, fix, call, wrappers.calls_of(call))
     moves = moves_for_others(ctx, fix, call, wrappers)
     whole = _choice_without(ctx, call, wrapped) or call
@@ -96,10 +100,12 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     return fix
 
 
-def _fix_of_inputs(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | None:
-    """Of a wrapper that stays, since somebody asks for its ``.module``: without GPUs it hands on what it is given."""
+def _left_on_host(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> Iterator[Finding]:
+    """What a wrapper is given that stays, since somebody asks for its ``.module``."""
     fix = ctx.fix("Move the inputs, which it leaves on the host", Applicability.UNSAFE, _MOVED, Scope.STATEMENT)
-    return fix if move_inputs(ctx, fix, call, wrappers.calls_of(call)) else None
+    calls = list(wrappers.calls_of(call))
+    if move_inputs(ctx, fix, call, calls):
+        yield ctx.finding(calls[0], _LEAVES_INPUTS, fix, severity=Severity.ERROR, certainty=Certainty.LIKELY)
 
 
 def _choice_without(ctx: FileContext, call: ast.Call, wrapped: ast.expr) -> ast.IfExp | None:
