@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 
-from tpulint.config import DEFAULT_EXCLUDE
-from tpulint.disk import read
-from tpulint.library import Stamp, stamp_of_file
-from tpulint.neighbours import python_files
+from tpulint.library import Stamp
+from tpulint.project_texts import texts_below
 from tpulint.records import NamedTuple
 
 _READS = re.compile(
@@ -38,16 +35,8 @@ class Uses(NamedTuple):
 def uses_below(top: str, key: str) -> Uses:
     """Look through the Python files below a folder until it is known that a key is used."""
     reader = user = ""
-    seen: dict[str, Stamp] = {top: stamp_of_file(top)}
-    for path in python_files(top, DEFAULT_EXCLUDE):
-        seen[path] = stamp_of_file(path)
-        folder = os.path.dirname(path)
-        if folder not in seen:
-            seen[folder] = stamp_of_file(folder)
-        try:
-            data = read(path).data
-        except OSError:
-            continue
+    seen: dict[str, Stamp] = {}
+    for path, data in texts_below(top, seen):
         if not reader and _READS.search(data):
             reader = path
         if not user and any(word in data for word in _OF_TORCH) and _WANTED[key].search(data):

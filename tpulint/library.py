@@ -11,9 +11,14 @@ from tpulint.source import SourceFile, UnreadableSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from tpulint.configurations import Uses
     from tpulint.mentions import Mentions
     from tpulint.semantic import SemanticIndex
+
+    _Searched = TypeVar("_Searched", Uses, Mentions)
 
 _LONGEST = 200_000
 """Bytes of a file that is still read for the sake of another."""
@@ -112,10 +117,7 @@ class Library:
 
         path = os.path.abspath(path)
         place = scripts_top(os.path.dirname(path)), key
-        known = self._uses.get(place)
-        if known is None or any(self._stamp(seen) != stamp for seen, stamp in known.seen.items()):
-            known = self._uses[place] = uses_below(*place)
-        self._asked.setdefault(path, set()).update(known.seen)
+        known = self._searched(path, self._uses, place, uses_below)
         return known.found
 
     def mentioning(self, path: str, word: str) -> list[SemanticIndex] | None:
@@ -127,13 +129,24 @@ class Library:
 
         path = os.path.abspath(path)
         place = code_top(os.path.dirname(path)), word
-        known = self._mentions.get(place)
-        if known is None or any(self._stamp(seen) != stamp for seen, stamp in known.seen.items()):
-            known = self._mentions[place] = mentions_below(*place)
-        self._asked.setdefault(path, set()).update(known.seen)
+        known = self._searched(path, self._mentions, place, mentions_below)
         found = [self.file(path, other) for other in known.paths]
         read = [index for index in found if index is not None]
         return read if len(read) == len(found) else None
+
+    def _searched(
+        self,
+        importer: str,
+        kept: dict[tuple[str, str], _Searched],
+        place: tuple[str, str],
+        search: Callable[[str, str], _Searched],
+    ) -> _Searched:
+        """What a search of a folder found, made anew where anything that it saw has changed."""
+        known = kept.get(place)
+        if known is None or any(self._stamp(seen) != stamp for seen, stamp in known.seen.items()):
+            known = kept[place] = search(*place)
+        self._asked.setdefault(importer, set()).update(known.seen)
+        return known
 
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""

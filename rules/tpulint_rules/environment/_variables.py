@@ -41,7 +41,7 @@ def without(
 def unread_variables(ctx: FileContext, told: Callable[[str, str], str]) -> Iterator[Finding]:
     """The same for Python code. What only defines functions serves other programs, and other machines."""
     index = ctx.index
-    if not index.is_program or not _runs_torch(ctx):
+    if not index.is_program or not index.environment.sets or not _runs_torch(ctx):  # which may read other files
         return
     for one in index.environment.sets:
         message = told(one.name, one.text)
