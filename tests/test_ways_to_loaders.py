@@ -217,3 +217,88 @@ def test_known_data_sets_by_the_module_that_defines_them(tmp_path: Path, module:
     """
     )
     agree(tmp_path, CODES, main=program)
+
+
+def test_batches_that_a_function_trains_on_several_times(tmp_path: Path) -> None:
+    """The loop that counts stands in what the loop over the loader calls; one over samples takes no whole batch."""
+    program = (
+        SETUP
+        + """
+    from torch.utils.data import DataLoader
+
+    repeated = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+    ended = DataLoader(samples, batch_size=8, shuffle=True)
+    counted = DataLoader(samples, batch_size=8, shuffle=True)
+    looked_at = DataLoader(samples, batch_size=8, shuffle=True)
+
+    def train_on(x, y):
+        seen = x.to(device)
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(model(seen), y.to(device)).backward()
+            optimizer.step()
+
+    def train_alone(x, y):
+        for i in range(len(x)):
+            optimizer.zero_grad()
+            F.mse_loss(model(x[i].to(device)), y[i].to(device)).backward()
+            optimizer.step()
+
+    def train_anyhow(count):
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(8, 4, device=device)).sum().backward()
+            optimizer.step()
+
+    def again(x, depth):
+        for _ in range(2):
+            again(x, depth - 1)
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+
+    for x, y in repeated:
+        train_on(x, y)
+    for i, (x, y) in enumerate(counted):
+        train_alone(x, y)
+    for i, pair in enumerate(looked_at):
+        train_anyhow(i)
+    """
+    )
+    agree(tmp_path, CODES, main=program)
+    ending = program.replace("repeated = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501", "repeated = ended")
+    ending = ending.replace("in repeated:", "in repeated:\n        if len(x) != 8:\n            continue")
+    agree(tmp_path, CODES, main=ending)
+
+
+@pytest.mark.parametrize("name", ['"sets.{}".format(kind)', '"sets." + kind', 'f"sets.{kind}"', '"sets.%s" % kind'])
+def test_loaders_of_a_module_that_an_option_chooses(tmp_path: Path, name: str) -> None:
+    """Of each module of the folder that has such a function; the folder need be no package."""
+    loaders = """\
+    from torch.utils.data import DataLoader
+
+    def load_training(samples):
+        return DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+
+    def load_spare(samples):
+        return DataLoader(samples, batch_size=8, shuffle=True)
+    """
+    program = (
+        SETUP
+        + f"""
+    import importlib
+    import sys
+    import others.sounds
+
+    kind = sys.argv[1]
+    chosen = importlib.import_module({name})
+    for x, y in chosen.load_training(samples):
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    for folder in ("sets", "others"):
+        (tmp_path / folder).mkdir()
+    silent = loaders.replace("  # TPU501", "")
+    agree(tmp_path, CODES, main=program, **{"sets/digits": loaders, "sets/faces": loaders, "others/sounds": silent})

@@ -99,11 +99,9 @@ class Library:
 
         Never raises.
         """
-        path = self._find(importer, 0, name)
-        if path is None or os.path.basename(path) != "__init__.py":
+        folder = self._folder(os.path.abspath(importer), name)
+        if folder is None:
             return []
-        folder = os.path.dirname(path)
-        self._asked.setdefault(os.path.abspath(importer), set()).add(folder)  # which changes with the files in it
         try:
             names = sorted(entry for entry in os.listdir(folder) if entry.endswith(".py"))
         except OSError:
@@ -152,6 +150,17 @@ class Library:
         """The index of this very text, when another file asked for it before."""
         found = self._files.get(os.path.abspath(source.path), (None, None))[1]
         return None if found is None or found.source.text != source.text else found
+
+    def _folder(self, importer: str, name: str) -> str | None:
+        """The folder of a package, which need not have an ``__init__.py``."""
+        asked = self._asked.setdefault(importer, set())
+        for path in self._paths.of(importer, 0, name, lambda folder: self._stamp(folder) is not None):
+            folder, file = os.path.split(path)
+            if file == "__init__.py":
+                asked.add(folder)  # which changes with the files in it
+                if self._stamp(folder) is not None:
+                    return folder
+        return None
 
     def _find(self, importer: str, level: int, name: str) -> str | None:
         key = importer, level, name

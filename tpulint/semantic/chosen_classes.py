@@ -111,13 +111,9 @@ class ChosenClasses:
         if not isinstance(node, ast.Call) or self._names.qualified(node.func) != "builtins.getattr":
             return []
         module, name = node.args[:2] if len(node.args) == 2 else (None, None)
-        if not isinstance(module, ast.Call) or self._names.qualified(module.func) != "importlib.import_module":
+        if module is None or not isinstance(name, ast.Constant):
             return []
-        given = [*module.args[:1], *(item.value for item in module.keywords if item.arg == "name")]
-        path = _beginning(given[0]) if given else ""
-        if not path.endswith(".") or not isinstance(name, ast.Constant):
-            return []
-        return self._imported.of_package(path.rstrip("."), str(name.value))
+        return [item for item in self._imported.chosen_modules.members(module, str(name.value)) if item.is_class]
 
     def _options(self, node: ast.expr | None, path: tuple[int, ...] = ()) -> Iterator[_Option]:
         """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it.
@@ -202,12 +198,3 @@ def _made_by(item: Definition, depth: int) -> Iterator[Definition]:
         yield item
     for value in returned(item):
         yield from filter(is_module, item.file.imported.classes_here(value, item.file, depth + 2))
-
-
-def _beginning(node: ast.expr) -> str:
-    """What a text begins with: ``models.`` of ``"models." + name`` and of ``f"models.{name}"``."""
-    if isinstance(node, ast.BinOp):
-        node = node.left
-    elif isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

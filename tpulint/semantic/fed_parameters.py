@@ -11,7 +11,7 @@ from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.repeated_batches import loop_of_batch
+from tpulint.semantic.repeated_batches import loops_of_batch
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.values import Kind
 from tpulint.semantic.variables import last_name
@@ -152,8 +152,7 @@ def sources_of(
     """
     found = [loop.iter] if isinstance(loop, ast.For | ast.AsyncFor) else []
     found += _lists_by_places(index, loop)
-    repeated = loop_of_batch(index, loop)
-    found += [] if repeated is None else [repeated.iter]
+    found += [around.iter for around in loops_of_batch(index, loop)]
     for call in index.calls_to("builtins.next"):
         # `next(iter(loader))` begins anew each time, and never comes to the last batch.
         is_drawn = call.args and not isinstance(call.args[0], ast.Call)

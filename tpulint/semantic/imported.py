@@ -17,6 +17,7 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.chosen_modules import ChosenModules
     from tpulint.semantic.handed_objects import HandedObjects
     from tpulint.semantic.imported_classes import ImportedClasses
     from tpulint.semantic.kept_functions import KeptFunctions
@@ -323,11 +324,18 @@ class Imported:
         return self._names.qualified(call.func) is None and bool(self.classes_of(call.func))
 
     def of_package(self, package: str, name: str) -> list[Definition]:
-        """The classes of a name that the files of a package define."""
+        """The classes and functions of a name that the files of a package define."""
         files = [] if self._library is None else self._library.package(self._path, package)
-        named = f"class {name}"
-        found = ((index, index.tree.classes) for index in files if named in index.source.text)
-        return [Definition(index, node) for index, classes in found for node in classes if node.name == name]
+        defining = (index for index in files if name in index.source.text)
+        found = ((index, [*index.tree.classes, *index.definitions.named(name)]) for index in defining)
+        return [Definition(index, node) for index, nodes in found for node in nodes if node.name == name]
+
+    @cached_property
+    def chosen_modules(self) -> ChosenModules:
+        """The modules one of which is imported when the program runs."""
+        from tpulint.semantic.chosen_modules import ChosenModules
+
+        return ChosenModules(self._names, self._flow, self)
 
     # ---------------------------------------------------------------- classes
 

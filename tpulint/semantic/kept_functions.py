@@ -67,6 +67,11 @@ class KeptFunctions:
         if isinstance(node, ast.Attribute) and node.attr == "apply":
             applied = self._imported.applied(node)
             return () if applied is None else (applied,)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Call):
+            members = self._imported.chosen_modules.members(node.value, node.attr)
+            if members:
+                is_known = len(members) <= _MOST_CHOICES and not any(item.is_class for item in members)
+                return tuple(members) if is_known else ()
         bindings = self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             kept = self._handed.kept_by_base(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.repeated_batches import loop_of_batch
+from tpulint.semantic.repeated_batches import loops_of_batch
 from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
@@ -17,10 +17,14 @@ _LENGTHS = ("len(", ".__len__(")
 
 def leaves_out_smaller(index: SemanticIndex, loop: LoopNode) -> bool:
     """``if len(x) != batch_size: continue``, or ``if i == len(data) // batch_size: break`` of ``enumerate``."""
-    if any(isinstance(node, ast.If) and _asks(index, loop, node) for node in loop.body):
+    if _skips_smaller(index, loop):
         return True
-    around = loop_of_batch(index, loop)
-    return around is not None and leaves_out_smaller(index, around)
+    around = loops_of_batch(index, loop)
+    return bool(around) and all(_skips_smaller(index, one) for one in around)
+
+
+def _skips_smaller(index: SemanticIndex, loop: LoopNode) -> bool:
+    return any(isinstance(node, ast.If) and _asks(index, loop, node) for node in loop.body)
 
 
 def _asks(index: SemanticIndex, loop: LoopNode, node: ast.If) -> bool:

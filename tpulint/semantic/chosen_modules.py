@@ -1,0 +1,55 @@
+"""Modules of a package one of which is imported when the program runs: ``importlib.import_module("data." + name)``."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.flow import Flow
+from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.imported import Imported
+
+_IMPORT, _FORMAT = "import_module", "format"
+
+
+class ChosenModules:
+    """Answers about one file, whose ``Imported`` asks."""
+
+    def __init__(self, names: Names, flow: Flow, imported: Imported) -> None:
+        self._names = names
+        self._flow = flow
+        self._imported = imported
+        self._are_used = _IMPORT in imported.text
+
+    def members(self, node: ast.expr, name: str) -> list[Definition]:
+        """What modules of the package define under a name, where an expression or a variable gives one of them."""
+        if not self._are_used:
+            return []
+        bindings = self._flow.bindings_of(node) if isinstance(node, ast.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+        call = made if isinstance(node, ast.Name) else node
+        if not isinstance(call, ast.Call) or self._names.qualified(call.func) != f"importlib.{_IMPORT}":
+            return []
+        given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "name")]
+        package, dot, _ = (_beginning(given[0]) if given else "").rpartition(".")
+        return self._imported.of_package(package, name) if dot else []
+
+
+def _beginning(node: ast.expr) -> str:
+    """What a text begins with: ``models.`` of ``"models." + name``, ``f"models.{name}"``, ``"models.%s" % name``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _beginning(node.left)
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _beginning(node.values[0]) if isinstance(node.values[0], ast.Constant) else ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return _text(node.left).partition("%")[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == _FORMAT:
+        return _text(node.func.value).partition("{")[0]
+    return _text(node)
+
+
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
