@@ -9,6 +9,8 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
 
+_MODULES = ("ModuleList", "Sequential", "ModuleDict")
+_FEW = 2
 _BOTH = "Both values are computed, and must have one shape; the random numbers stay the same."
 
 
@@ -17,6 +19,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists:
         return
     nodes: list[ast.IfExp | ast.If] = [*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)]
+    yield from _layers_chosen(ctx)
     for node in nodes:
         turn = index.turn_code.turn_of(node)
         if turn is None or index.turn_code.loop_within(node) is None:
@@ -32,6 +35,32 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             related=() if index.tree.encloses(node.test, draw) else ((index.span(draw), "drawn here"),),
         )
+
+
+def _layers_chosen(ctx: FileContext) -> Iterator[Finding]:
+    """``layers[random.randrange(len(layers))](x)`` in every step; of two there are two graphs, which is no matter."""
+    index = ctx.index
+    for node in index.turn_code.nodes(ast.Subscript) if index.source.has_any(_MODULES) else ():
+        turn = index.turn_code.turn_of(node)
+        if turn is None or isinstance(node.slice, ast.Constant) or index.kind(node) is not Kind.MODULE:
+            continue
+        draw = index.changing_numbers.cause(node.slice)
+        if not isinstance(draw, ast.Call) or _has_two_outcomes(draw):
+            continue
+        yield ctx.finding(
+            node,
+            f"a random number chooses, in every {turn}, which layer runs: each choice is compiled",
+            certainty=Certainty.LIKELY,
+            related=() if index.tree.encloses(node, draw) else ((index.span(draw), "drawn here"),),
+        )
+
+
+def _has_two_outcomes(draw: ast.Call) -> bool:
+    """``randint(0, 1)``, ``randint(2)``, ``choice((first, second))``"""
+    last = draw.args[-1] if draw.args else None
+    if isinstance(last, ast.Tuple | ast.List):
+        return len(last.elts) <= _FEW
+    return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _FEW
 
 
 def _makes_graph(ctx: FileContext, node: ast.IfExp | ast.If) -> bool:
