@@ -102,7 +102,11 @@ def _is_only_drawn(ctx: FileContext, dataset: ast.Call, loaders: list[Loader]) -
     if dataset in drawn:
         return True
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    if not isinstance(target, ast.Name) or len(ctx.index.names.bindings(target)) != 1:
+    if not isinstance(target, ast.Name):
         return False
-    uses = ctx.index.names.loads(target.id, ctx.index.names.scope_of(target))
-    return bool(uses) and all(use in drawn for use in uses)
+    reaching = {
+        use: [binding.statement for binding in ctx.index.flow.reaching(use)]
+        for use in ctx.index.names.loads(target.id, ctx.index.names.scope_of(target))
+    }
+    uses = [use for use, statements in reaching.items() if statement in statements]
+    return bool(uses) and all(use in drawn and reaching[use] == [statement] for use in uses)
