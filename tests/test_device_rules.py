@@ -134,6 +134,51 @@ def test_pinned_copy_behind_a_comparison() -> None:
     )
 
 
+def test_what_is_moved_beside_a_tensor_that_lies_on_cuda() -> None:
+    """The condition is ported with what it decides; one that only speeds something up is CUDA's own."""
+    becomes(
+        """
+        import torch
+
+        def overlap(output, target):
+            counts = torch.zeros(output.shape)
+            if output.device.type == "cuda":
+                counts = counts.cuda(output.device.index)
+            counts.scatter_(1, target, 1)
+            weights = counts.to("cuda") if output.device.type == "cuda" else counts
+            if output.device.type == "cuda":
+                torch.cuda.synchronize()
+            return output * weights
+        """,
+        """
+        import torch
+        import torch_xla
+
+        def overlap(output, target):
+            counts = torch.zeros(output.shape)
+            if output.device.type == "xla":
+                counts = counts.to(torch_xla.device())
+            counts.scatter_(1, target, 1)
+            weights = counts.to("xla") if output.device.type == "xla" else counts
+            if output.device.type == "cuda":
+                torch.cuda.synchronize()
+            return output * weights
+        """,
+    )
+    stays(
+        """
+        import torch
+
+        def place(output, counts):
+            if output.device.type == "cuda":
+                counts = counts.cuda()
+            elif output.device.type == "mps":
+                counts = counts.to("mps")
+            return output * counts
+        """
+    )
+
+
 def test_classes_beside_a_tensor_that_knows_its_device() -> None:
     becomes(
         """

@@ -138,7 +138,29 @@ class DeviceNames:
             return False
         sides = [comparison.left, comparison.comparators[0]]
         other = next((side for side in sides if not self._tree.encloses(side, node)), None)
-        return other is not None and self._flow.derives(other) and last_name(other) not in self._ways
+        if other is None or last_name(other) in self._ways:
+            return False
+        return self._flow.derives(other) or (_is_type_of_tensor(other) and self._moves_beside(comparison))
+
+    def _moves_beside(self, comparison: ast.Compare) -> bool:
+        """``if x.device.type == "cuda": y = y.cuda()``: on another device y has to go where x is, as well."""
+        root = self._placement.root(comparison)
+        holder = self._tree.parents[root]
+        if (
+            not isinstance(holder, ast.If | ast.IfExp)
+            or holder.test is not root
+            or names_other_backend(self._tree.text(holder))
+        ):
+            return False
+        taken = [holder.body] if isinstance(holder, ast.IfExp) else holder.body
+        moves = [*self._tree.attributes_called("cuda"), *self._tree.attributes_called("to")]
+        return any(
+            isinstance(call := self._tree.parents[move], ast.Call)
+            and call.func is move
+            and (move.attr == "cuda" or _names_cuda(call.args))
+            for move in moves
+            if any(self._tree.encloses(code, move) for code in taken)
+        )
 
     @cached_property
     def _ways(self) -> frozenset[str]:
@@ -189,6 +211,17 @@ class DeviceNames:
         """Whether the variable a name is put in is seen to be used as a device."""
         loads = [load for key in place.keys for load in self._flow.variables.loads(key)]
         return any(self._flow.is_device_place(self._flow.places.of(load)) for load in loads)
+
+
+def _names_cuda(given: list[ast.expr]) -> bool:
+    first = given[0] if given else None
+    return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
+
+
+def _is_type_of_tensor(node: ast.expr) -> bool:
+    """``x.device.type``"""
+    device = node.value if isinstance(node, ast.Attribute) and node.attr == "type" else None
+    return isinstance(device, ast.Attribute) and device.attr == "device"
 
 
 def _may_name_device(text: str) -> bool:
