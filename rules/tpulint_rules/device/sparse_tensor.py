@@ -14,6 +14,7 @@ from tpulint_rules.device._sparse_ways import follow, makes_sparse, needs_sparse
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
 _DENSE_MOVES = "All its elements are copied to the device."
 _GRADIENT = "The whole table gets a gradient, and the optimizer updates all of it in every step."
+_ON_GPU = "torch.cuda.sparse"
 _EMBEDDINGS = ("torch.nn.Embedding", "torch.nn.EmbeddingBag")
 _SPARSE_ADAM = "torch.optim.SparseAdam"
 
@@ -28,6 +29,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield from _made(ctx, call, is_needed, moved)
     for sparse, move, dense in too_early:
         yield _dense_too_late(ctx, sparse, move, dense)
+    for name in ("Float", "Double", "Half", "Long", "Int"):
+        for call in ctx.index.calls_to(f"{_ON_GPU}.{name}Tensor"):
+            message = f"`{_short(ctx.text(call.func))}` makes a sparse tensor on a GPU, which a TPU machine lacks"
+            yield ctx.finding(call, message)
     yield from _gradients(ctx)
 
 
