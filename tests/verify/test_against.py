@@ -109,6 +109,27 @@ def test_different_in_a_limit_of_steps(tmp_path: Path) -> None:
     # The first loss comes before the first step of the optimizer.
     assert "the first in step 2 (backward 2)" in failure["message"]
     assert report["losses"]["first_difference"] == 1
+    assert not any("left" in note for note in report["notes"])
+
+
+def test_an_original_that_begins_with_what_the_port_has_left(tmp_path: Path) -> None:
+    """It is told what may be the reason; where the first losses are equal, files are no matter."""
+    resumes = """\
+if os.path.exists("kept.pt"):
+    net.load_state_dict(torch.load("kept.pt"))
+"""
+    keeps = """\
+    torch.save({name: value.cpu() for name, value in net.state_dict().items()}, "kept.pt")
+"""
+    trains = "for epoch in range(2):\n"
+    original = ORIGINAL.replace(trains, resumes + trains) + keeps
+    port = PORT.replace(trains, resumes + trains) + keeps
+    (tmp_path / "train_gpu.py").write_text(f"import os\n{original}")
+    (tmp_path / "train.py").write_text(f"import os\n{port}")
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path)
+    assert answer.status == 1
+    assert answer.report["losses"]["first_difference"] == 0
+    assert any("left kept.pt here" in note for note in answer.report["notes"]), answer.report["notes"]
 
 
 def test_nothing_is_trained(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TextIO
 
@@ -12,8 +13,10 @@ from tpulint.verification.costs import Cost, costs, kind_of
 from tpulint.verification.environment import Interpreter
 from tpulint.verification.failures import Failure, failures, how_it_ended, was_stopped
 from tpulint.verification.losses import Comparison, Tolerance
+from tpulint.verification.numbers import count
 from tpulint.verification.process import Run, Task, run
 from tpulint.verification.records import ProcessRecords, Recording, Tally
+from tpulint.verification.written_files import written_since
 
 
 class Wishes(NamedTuple):
@@ -65,6 +68,7 @@ Announce = Callable[[str, int], "Callable[[Tally], None] | None"]
 """Told what runs now, and after how many steps it ends; gives what is to be told of its progress."""
 
 _LINES_KEPT = 25
+_FILES_NAMED = 3
 
 
 def verify(wishes: Wishes, folder: str, announce: Announce, echo: TextIO | None = None) -> Verification:
@@ -75,14 +79,17 @@ def verify(wishes: Wishes, folder: str, announce: Announce, echo: TextIO | None 
         _made(folder, "port"), wishes.max_steps, wishes.timeout, compare=bool(wishes.against), causes=wishes.causes,
         pjrt_device=wishes.pjrt_device,
     )  # fmt: skip
+    began = time.time()
     port = run(task, announce(f"{os.path.basename(wishes.script)} on XLA", wishes.max_steps), echo)
+    written = written_since(os.getcwd(), began) if wishes.against else []
     compiled = compilations(port.recording)
     found = failures(port, compiled, os.getcwd())
     comparison = None
     if wishes.against and port.recording.training.losses is not None:
         comparison, wrong = _compare(wishes, task, folder, port, announce, echo)
         found.extend(wrong)
-    return _verification(wishes, interpreter, port, compiled, found, comparison)
+    notes = [*_notes(port.recording, wishes), *_begun_elsewhere(comparison, written)]
+    return _verification(wishes, interpreter, port, compiled, found, comparison, notes)
 
 
 def _compare(
@@ -123,7 +130,7 @@ def _made(folder: str, name: str) -> str:
 
 def _verification(
     wishes: Wishes, interpreter: Interpreter, port: Run, compiled: Sequence[Compilation], found: Sequence[Failure],
-    comparison: Comparison | None,
+    comparison: Comparison | None, notes: Sequence[str],
 ) -> Verification:  # fmt: skip
     recording = port.recording
     works = [work for process in recording.processes for work in process.works]
@@ -139,7 +146,7 @@ def _verification(
         recording.training,
         tuple(costs(recording, compiled)),
         tuple(found),
-        tuple(_notes(recording, wishes)),
+        tuple(notes),
         Numbers(sum(work.compiles for work in works), sum(work.compiles for work in works if work.in_step > WARM_UP)),
         Numbers(sum(work.launches for work in cut), sum(work.launches for work in cut if work.in_step > WARM_UP)),
         Numbers(sum(work.reads for work in works), sum(work.reads for work in works if work.in_step > WARM_UP)),
@@ -172,6 +179,18 @@ def _notes(recording: Recording, wishes: Wishes) -> list[str]:
         found.extend(one.notes)
         found.extend(f"started another process, which was not observed: {command}" for command in one.started)
     return found
+
+
+def _begun_elsewhere(comparison: Comparison | None, written: Sequence[str]) -> list[str]:
+    """Where the first losses differ already, the original may have begun with what the port has left."""
+    if comparison is None or comparison.first_difference != 0 or not written:
+        return []
+    more = len(written) - _FILES_NAMED
+    named = ", ".join(written[:_FILES_NAMED]) + (f" and {count(more, 'other file')}" if more > 0 else "")
+    return [
+        f"the run of the port left {named} here: if the original reads what an earlier run has left, as a checkpoint, "
+        "remove that and verify again"
+    ]
 
 
 def _last_lines(path: str) -> tuple[str, ...]:
