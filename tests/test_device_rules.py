@@ -2586,6 +2586,48 @@ def test_values_that_are_set_to_those_of_the_device(moved: str, left: bool) -> N
 
 
 @pytest.mark.parametrize(
+    ("of", "first", "is_tensor"),
+    [
+        ("data.Dataset", "self", False),
+        ("object", "rows", False),
+        ("nn.Module", "self", False),
+        ("Base", "self", False),  # of a file that nobody sees
+        ("torch.Tensor", "self", True),
+        ("nn.Parameter", "self", True),
+        ("Scale", "self", True),
+    ],
+)
+def test_data_of_an_object_is_moved_where_the_object_is_no_tensor(of: str, first: str, is_tensor: bool) -> None:
+    text = (
+        "import torch\nfrom torch import nn\nfrom torch.utils import data\nfrom lib import Base\n\n"
+        "class Scale(nn.Parameter):\n    pass\n\n"
+        f"class Rows({of}):\n    def move(FIRST):\n        FIRST.data = FIRST.data.cuda()\n"
+    ).replace("FIRST", first)
+    assert (f"{first}.data.cuda()" in port(text, select=("TPU002",)).text) is is_tensor
+
+
+@pytest.mark.parametrize(
+    ("made", "is_tensor"),
+    [
+        ("rows = datasets.MNIST('data')", False),
+        ("rows = Rows()", False),
+        ("rows = nn.Linear(2, 2)", False),
+        ("rows = Scale()", True),
+        ("rows = torch.zeros(3)", True),
+        ("rows = unseen()", True),  # it may be one
+        ("rows = datasets.MNIST('data') if named else unseen()", True),
+    ],
+)
+def test_data_of_a_variable_is_moved_where_what_it_holds_is_no_tensor(made: str, is_tensor: bool) -> None:
+    text = (
+        "import torch\nfrom torch import nn\nfrom torchvision import datasets\n\n"
+        "class Rows:\n    data = torch.zeros(3)\n\nclass Scale(nn.Parameter):\n    pass\n\n"
+        f"{made}\nrows.data = rows.data.cuda()\n"
+    )
+    assert ("rows.data.cuda()" in port(text, select=("TPU002",)).text) is is_tensor
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("timer = Timer(torch.cuda.synchronize)", "timer = Timer(lambda: torch_xla.sync(wait=True))"),

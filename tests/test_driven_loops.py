@@ -996,6 +996,63 @@ def test_states_that_another_file_gives_to_be_saved(tmp_path: Path) -> None:
         assert [item["location"]["row"] for item in json.loads(found.out)] == [4, 12, 14, 15]
 
 
+SAVING_MODULES = {
+    "keeping.py": """\
+        import torch
+
+        def save(model, path):
+            torch.save(model.state_dict(), path)
+
+        class Keeper:
+            def save(self, model, path):
+                torch.save({"model": model.state_dict(), "epoch": 1}, path)
+        """,
+    "nets.py": """\
+        import torch
+
+        class Net(torch.nn.Module):
+            def save(self, path):
+                torch.save(self.state_dict(), path)
+        """,
+    "train.py": """\
+        import torch
+        from keeping import Keeper, save
+        from nets import Net
+
+        if __name__ == "__main__":
+            model, keeper = Net().to(DEVICE), Keeper()
+            x = torch.randn(4, 4, device=DEVICE)
+            model(x).sum().backward()
+            SAVED
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("saved", "device", "told"),
+    [
+        ('save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
+        ('save(path="x.pt", model=model)', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
+        ('keeper.save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
+        ('model.save("x.pt")', '"cuda"', ["nets.py:5"]),
+        # Nothing is on a device, nothing is handed over, or it goes back to the host.
+        ('save(model, "x.pt")', '"cpu"', []),
+        ('model.save("x.pt")', '"cpu"', []),
+        ('save(x, "x.pt")', '"cuda"', []),
+        ('save(model.cpu(), "x.pt")', '"cuda"', []),
+        ('model.to("cpu"); save(model, "x.pt")', '"cuda"', []),
+        ('model.cpu(); model.save("x.pt")', '"cuda"', []),
+    ],
+)
+def test_modules_whose_states_another_file_saves(tmp_path: Path, saved: str, device: str, told: list[str]) -> None:
+    for name, text in {"pyproject.toml": "", **SAVING_MODULES}.items():
+        (tmp_path / name).write_text(dedent(text).replace("SAVED", saved).replace("DEVICE", device))
+    for _ in range(2):  # the second time from the cache
+        found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
+        places = [f"{Path(item['filename']).name}:{item['location']['row']}" for item in json.loads(found.out)]
+        assert places == told
+
+
 OWN_LOOP = """\
 import torch
 from model import Autoencoder

@@ -190,6 +190,8 @@ class OutsideCall(NamedTuple):
     """Parameters that are given the state of a module or optimizer, to be saved."""
     states_by_key: tuple[tuple[str, str], ...] = ()
     """Parameters that are given a dictionary of them, with each key behind which it holds one."""
+    modules: tuple[str, ...] = ()
+    """Parameters that are given a module of the device, where the file of the function may save its state."""
     left: tuple[str, ...] = ()
     """Parameters that the call leaves at a default which is written out."""
     is_unfollowed: bool = False

@@ -106,6 +106,11 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             if definition.file.source.has_any(SAVES)
             for key in sorted(key for key in index.saved_states.keys_of(item) if isinstance(key, str))
         ),
+        modules=tuple(
+            name
+            for name, item in (*given, *_object_called(call, first if is_method else []))
+            if definition.file.source.has_any(SAVES) and index.saved_states.are_given_by(item)
+        ),
         is_quiet=turn == NOW_AND_THEN and is_quiet(index, call) and has_loops(definition),
         left=flags_left(call, definition.node, given),
         trains_on_device=turn == NOW_AND_THEN and trains_on_device(index, definition),
@@ -114,10 +119,16 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     return OutgoingCall(definition.file.source.path, outside)
 
 
+def _object_called(call: ast.Call, first: list[ast.arg]) -> Iterator[tuple[str, ast.expr]]:
+    """``self`` of a method, and ``model`` of ``model.save(path)``, which it is given."""
+    if first and isinstance(call.func, ast.Attribute):
+        yield first[0].arg, call.func.value
+
+
 def tells_anything(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
-    told = (call.arguments, call.classes, call.gpus, call.options, call.is_quiet, call.states, call.trains_on_device)
-    return any(told)
+    given = (call.arguments, call.classes, call.gpus, call.options, call.states, call.modules)
+    return any(given) or call.is_quiet or call.trains_on_device
 
 
 def _is_made_by(index: SemanticIndex, backward: ast.expr, call: ast.Call, depth: int) -> bool:

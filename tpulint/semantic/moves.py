@@ -135,14 +135,18 @@ class Moves:
 
     def stay_on_host(self, modules: list[ast.expr]) -> bool:
         """Whether one of these modules is put on the host by name, ``model.to("cpu")``, and none ever on a device."""
+        if not self.go_to_host(modules):
+            return False
+        used = [creation for module in modules for creation in self.creations.of(module)]
+        return not any(a.overlaps(b) for move in self.moves for a in move.creations for b in used)
+
+    def go_to_host(self, modules: list[ast.expr]) -> bool:
+        """Whether one of these modules is put on the host by name anywhere in the file, be it for a while."""
         told = [
             call.func.value for call in self._tree.calls if isinstance(call.func, ast.Attribute) and _names_host(call)
         ]
-        if not told:
-            return False
-        used = [creation for module in modules for creation in self.creations.of(module)]
-        kept = any(a.overlaps(b) for item in told for a in self.creations.of(item) for b in used)
-        return kept and not any(a.overlaps(b) for move in self.moves for a in move.creations for b in used)
+        used = [creation for module in modules for creation in self.creations.of(module)] if told else []
+        return any(a.overlaps(b) for item in told for a in self.creations.of(item) for b in used)
 
     @property
     def has_device(self) -> bool:

@@ -168,6 +168,13 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     return [*runs, *(Definition(file, gradient) for file, gradient in gradients if gradient is not None)]
 
 
+def _gives_what_is_saved(index: SemanticIndex, call: ast.Call, given: Sequence[ast.expr]) -> bool:
+    """Whether a call gives states, or modules whose states may be saved: ``model.save(path)`` gives the model."""
+    called = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    states = index.saved_states
+    return any(map(states.holds, given)) or any(map(states.are_given_by, (*given, *called)))
+
+
 def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     """The functions that a call now and then runs, in files with loops that may use what they are given."""
     from tpulint.semantic.parsed_options import file_of_options
@@ -184,7 +191,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             and any(gives_device(index, value) or file_of_options(index, value) is not None for value in given)
         )
         or (is_quiet(index, call) and has_loops(item))
-        or (item.file.source.has_any(SAVES) and any(map(index.saved_states.holds, given)))
+        or (item.file.source.has_any(SAVES) and _gives_what_is_saved(index, call, given))
         or (
             (item.file.source.has_any(_TAKES_MODULES) or is_module(item))
             and any(True for value in given for _ in classes_of(index, value))

@@ -45,6 +45,17 @@ class SavedStates:
             return node.slice.value in self.keys_of(node.value, depth + 1)
         return False
 
+    def are_given_by(self, node: ast.expr) -> bool:
+        """Whether an expression gives a module of the device: whoever is handed it may save its state."""
+        index = self._index
+        is_module = index.kinds.mentions_device and index.kind(node) is Kind.MODULE
+        return is_module and not index.moves.go_to_host([node])
+
+    @property
+    def may_be_of_device(self) -> bool:
+        """Whether the file has to do with a device, or others hand it states to save, or modules of the device."""
+        return self._index.moves.has_device or any(call.states or call.modules for call in self._index.outside)
+
     def keys_of(self, node: ast.expr, depth: int = 0) -> set[object]:
         """The keys of a dictionary behind which it holds it: ``"net"`` of ``{"net": net.state_dict(), "epoch": 3}``."""
         if depth > _DEPTH:

@@ -13,7 +13,7 @@ _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch"
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if not ctx.index.moves.has_device and not any(call.states for call in ctx.index.outside):
+    if not ctx.index.saved_states.may_be_of_device:
         return
     for call in ctx.index.calls_to("torch.save"):
         saved = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "obj"), None)

@@ -6,7 +6,9 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import SemanticIndex
+from tpulint.semantic import Kind, SemanticIndex
+from tpulint.semantic.other_files import Definition, bases_above
+from tpulint.semantic.variables import last_name
 
 REFUSED = "torch_xla refuses to set the `.data` of a tensor of the host to one of the device"
 INSTEAD = (
@@ -16,6 +18,10 @@ INSTEAD = (
 PARAMETERS = frozenset({"weight", "bias"})
 """What layers of torch call their parameters; anything else may be a plain tensor."""
 _VALUES = ("data", "detach")
+_TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "Variable"})
+"""What classes whose objects are tensors are derived from."""
+_DATASETS = "torchvision.datasets."
+_OBJECTS = (Kind.MODULE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.DISTRIBUTION)
 _REASON = "A new parameter takes the place of the old one, which an optimizer that was built before keeps."
 
 
@@ -31,7 +37,40 @@ def tensor_set(index: SemanticIndex, move: ast.Call) -> ast.expr | None:
         moved = moved.func
     if isinstance(moved, ast.Attribute) and moved.attr in _VALUES:
         moved = moved.value
-    return moved if ast.dump(moved) == ast.dump(target.value) else None
+    if ast.dump(moved) != ast.dump(target.value) or _has_own_data(index, moved):
+        return None
+    return moved
+
+
+def _has_own_data(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether ``data`` is a variable like any other of an object: ``self.data`` of a dataset is no tensor's values."""
+    owners = _classes(index, node)
+    if owners:
+        return not any(map(_makes_tensors, owners))
+    if index.kind(node) in _OBJECTS:
+        return True
+    made = [creation for creation in index.moves.creations.of(node) if not creation.path]
+    return bool(made) and all(isinstance(one.node, ast.Call) and _is_dataset(index, one.node) for one in made)
+
+
+def _classes(index: SemanticIndex, node: ast.expr) -> tuple[Definition, ...]:
+    """The classes that an expression is an object of; for ``self`` of a method, the one it stands in."""
+    function, owner = index.function_of(node), index.tree.class_of(node)
+    first = function.args.args[:1] if function is not None and index.parent(function) is owner else []
+    if owner is not None and isinstance(node, ast.Name) and [item.arg for item in first] == [node.id]:
+        return (Definition(index, owner),)
+    return index.imported.classes_here(node, index)
+
+
+def _makes_tensors(owner: Definition) -> bool:
+    assert isinstance(owner.node, ast.ClassDef)
+    own = (Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node))
+    classes = [one.node for one in (*own, *bases_above(owner)) if isinstance(one.node, ast.ClassDef)]
+    return any(last_name(base) in _TENSORS for one in classes for base in one.bases)
+
+
+def _is_dataset(index: SemanticIndex, made: ast.Call) -> bool:
+    return (index.qualified_name(made.func) or "").startswith(_DATASETS)
 
 
 def make_parameter(ctx: FileContext, fix: FixBuilder | None, move: ast.Call, tensor: ast.expr) -> FixBuilder | None:
