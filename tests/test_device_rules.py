@@ -2828,3 +2828,41 @@ def test_other_uses_of_a_keyword_are_no_python(call: str) -> None:
     result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True), CATALOGUE)
     assert [finding.code for finding in result.findings] == ["invalid-syntax"]
     assert result.text == text
+
+
+def test_number_that_a_function_takes_for_its_device() -> None:
+    """Where the function may choose another one itself, what it is given is rewritten."""
+    becomes(
+        """
+        import torch
+
+        def train(model, x, device=None):
+            if device is None:
+                device = torch.device("cuda")
+            return model(x.to(device))
+
+        def count(device=None):
+            return device + 1
+
+        def work(model, x):
+            train(model, x, device=0)
+            train(model, x, device="cpu")
+            count(device=0)
+        """,
+        """
+        import torch_xla
+
+        def train(model, x, device=None):
+            if device is None:
+                device = torch_xla.device()
+            return model(x.to(device))
+
+        def count(device=None):
+            return device + 1
+
+        def work(model, x):
+            train(model, x, device=torch_xla.device())
+            train(model, x, device="cpu")
+            count(device=0)
+        """,
+    )
