@@ -1014,7 +1014,7 @@ def test_step_that_helps_with_the_loss_of_another(tmp_path: Path, backward: str,
 
 
 def test_a_ring_that_is_filled_while_an_agent_is_asked(tmp_path: Path) -> None:
-    """The turns are graphs of their own, since each reads the action; one that reads nothing may be one graph in all."""
+    """The turns are graphs of their own, since each reads the action; without a read all may be one."""
     agent = """\
     import torch
     from torch import nn
