@@ -1003,6 +1003,11 @@ SAVING_MODULES = {
         def save(model, path):
             torch.save(model.state_dict(), path)
 
+        def save_gathered(model, path):
+            with FSDP.state_dict_type(model, KIND, FullStateDictConfig(offload_to_cpu=True)):
+                state = model.state_dict()
+            torch.save(state, path)
+
         class Keeper:
             def save(self, model, path):
                 torch.save({"model": model.state_dict(), "epoch": 1}, path)
@@ -1031,9 +1036,9 @@ SAVING_MODULES = {
 @pytest.mark.parametrize(
     ("saved", "device", "told"),
     [
-        ('save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
-        ('save(path="x.pt", model=model)', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
-        ('keeper.save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
+        ('save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:13"]),
+        ('save(path="x.pt", model=model)', '"cuda"', ["keeping.py:4", "keeping.py:13"]),
+        ('keeper.save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:13"]),
         ('model.save("x.pt")', '"cuda"', ["nets.py:5"]),
         # Nothing is on a device, nothing is handed over, or it goes back to the host.
         ('save(model, "x.pt")', '"cpu"', []),
