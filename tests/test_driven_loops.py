@@ -1058,6 +1058,54 @@ def test_modules_whose_states_another_file_saves(tmp_path: Path, saved: str, dev
         assert places == told
 
 
+COUNTING = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+        self.to("cuda")
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    def fit(self, batches):
+        right = 0
+        for x, y in batches:
+            y = y.to("cuda")
+            output = self.fc(x.to("cuda"))
+            self.optimizer.zero_grad()
+            F.cross_entropy(output, y).backward()
+            self.optimizer.step()
+            right += output.argmax(1).eq(y).cpu().sum()
+        return right
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "is_summed"),
+    [
+        ("print(net.fit(batches) / 10)", True),
+        ("net.fit(batches)", True),
+        ("print(net.fit(batches).item())", False),
+        ("share = net.fit(batches) / 10\nprint(share.numpy())", False),
+        ("print(net)", False),  # nobody sees who calls it
+        ("net.fit = print", False),
+        ("find().fit(batches)", False),  # anything's
+        ("print(find().fit(batches) / 10)", True),
+        ("print(find().fit(batches).item())", False),
+    ],
+)
+def test_totals_whose_function_another_file_calls(tmp_path: Path, used: str, is_summed: bool) -> None:
+    main = f"from lib import find\nfrom net import Net\n\nnet, batches = Net(), []\n{used}\n"
+    for name, text in {"pyproject.toml": "", "net.py": COUNTING, "main.py": main}.items():
+        (tmp_path / name).write_text(text)
+    told = tpulint("check", "--diff", "--unsafe-fixes", ".", cwd=tmp_path).out
+    assert ("+        right = right.item()" in told) is is_summed
+    assert "+            torch_xla.sync()" in told
+
+
 OWN_LOOP = """\
 import torch
 from model import Autoencoder

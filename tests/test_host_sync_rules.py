@@ -2083,6 +2083,64 @@ def count():
 
 
 @pytest.mark.parametrize(
+    ("behind", "is_number"),
+    [
+        ("print(count() / 100)", True),
+        ("share = count() / 100\nprint(round(share, 2), '%d' % share)", True),
+        ("shares = [count() for _ in range(2)]\nprint(shares.index(max(shares)))", True),
+        ("print(count().item())", False),
+        ("share = 100.0 * count()\nprint(share.numpy())", False),
+        ("share = -count()\nbest = share\nprint(best.item())", False),
+        ("def again():\n    return count() / 2\n\nprint(again().item())", False),
+        ("def again():\n    return 3, count()\n\nnumber, right = again()\nprint(number.real, right)", True),
+        ("def again():\n    return 3, count()\n\nnumber, right = again()\nprint(number, right.item())", False),
+        ("def again():\n    return 3, count()\n\nprint(again()[0].real, again()[1])", True),
+        ("def again():\n    return 3, count()\n\nprint(again()[1].item())", False),
+        ("total = 0\ntotal += count()\nprint(total.item())", False),
+    ],
+)
+@pytest.mark.parametrize("returned", ["right", "right / 4"])
+def test_what_a_function_returns_stays_a_tensor_where_callers_ask_it_as_one(
+    behind: str, is_number: bool, returned: str
+) -> None:
+    text = f"""
+def count():
+    right = 0
+    for x, y in loader:
+        output, y = model(x.to(device)), y.to(device)
+        F.cross_entropy(output, y).backward()
+        optimizer.step()
+        right += output.argmax(1).eq(y).cpu().sum()
+    right = {returned}
+    return right
+
+"""
+    assert ("right = right.item()" in port(SETUP + text + behind + "\n").text) is is_number
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_number"),
+    [
+        ("share = 100.0 * right / 8\nprint(share)", True),
+        ("share = 100.0 * right / 8\nprint(share.item())", False),
+        ("right = right / 8\nprint(right.numpy())", False),
+        ("print('%d' % right + '.'.strip())", True),
+    ],
+)
+def test_shares_of_totals_that_are_asked_as_tensors(behind: str, is_number: bool) -> None:
+    text = f"""
+right = 0
+for x, y in loader:
+    output, y = model(x.to(device)), y.to(device)
+    F.cross_entropy(output, y).backward()
+    optimizer.step()
+    right += output.argmax(1).eq(y).cpu().sum()
+{behind}
+"""
+    assert ("right = right.item()" in port(SETUP + text).text) is is_number
+
+
+@pytest.mark.parametrize(
     ("made", "item"),
     [
         ("penalty = F.mse_loss(output, y)", "loss"),
