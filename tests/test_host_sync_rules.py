@@ -4172,6 +4172,68 @@ def test_what_a_dict_or_list_may_not_hold_yet_is_not_stacked(logs: str, put: str
     assert ("step_values.tolist()" in ported) == together
 
 
+FETCHED_IN_BLOCK = """
+seen = {}
+for step, (x, y) in enumerate(loader):
+    output = model(x.to(device))
+    loss, norm, mean = F.mse_loss(output, y.to(device)), output.norm(), output.mean()
+    loss.backward()
+    optimizer.step()
+    step_values = torch.stack((norm, loss)).detach()
+    torch_xla.sync()
+    ADDED
+    if step % 10 == 0:
+        norm_value, loss_value = step_values.tolist()
+        SHOWN
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "stacked", "fetched"),
+    [
+        ("print(LOSS)\n    seen.update(norm=NORM)", "norm, loss", "norm_value, loss_value"),
+        ("seen.update(loss=LOSS)\n    print(MEAN)", "norm, loss, mean", "norm_value, loss_value, mean_value"),
+        ("last = MEAN\n    print(NORM, last)", "norm, loss, mean", "norm_value, loss_value, last"),
+    ],
+)
+def test_values_that_some_steps_fetch_are_fetched_in_each_with_those_of_each(
+    added: str, stacked: str, fetched: str
+) -> None:
+    text = FETCHED_IN_BLOCK.replace("SHOWN", "print(norm_value, loss_value)")
+    read = added
+    for name in ("loss", "norm", "mean"):
+        read = read.replace(name.upper(), f"{name}.item()")
+        added = added.replace(f"last = {name.upper()}\n    ", "").replace(name.upper(), f"{name}_value")
+    expected = text.replace("(norm, loss))", f"({stacked}))")
+    expected = expected.replace("        norm_value, loss_value = step_values.tolist()\n", "")
+    expected = expected.replace("    ADDED", f"    {fetched} = step_values.tolist()\n    {added}")
+    assert port(SETUP + text.replace("ADDED", read), select=("TPU106",)).text == SETUP + expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # What else needs the numbers of the last block, or its variables, would see those of other steps.
+        ("SHOWN\n", "print(norm_value)\nprint(loss_value)\n"),
+        ("    ADDED", "    norm_value = 0.0\n    ADDED"),
+        ("        SHOWN\n", "        print(norm_value)\n    if step % 20 == 0:\n        print(loss_value)\n"),
+        ("        SHOWN\n", ""),
+        ("    if step", "    for _ in range(2):\n     if step"),
+    ],
+)
+def test_values_that_some_steps_fetch_and_others_may_need_are_left_as_they_are(before: str, after: str) -> None:
+    text = FETCHED_IN_BLOCK.replace(before, after).replace("SHOWN", "print(norm_value)")
+    fixed = port(SETUP + text.replace("ADDED", "print(norm.item(), loss.item())"), select=("TPU106",)).text
+    assert "norm_value, loss_value = step_values.tolist()\n    print" not in fixed
+    assert "step_values_2.tolist()" in fixed
+
+
+def test_one_value_of_each_step_is_read_by_itself() -> None:
+    text = FETCHED_IN_BLOCK.replace("SHOWN", "print(norm_value, loss_value)").replace("ADDED", "print(loss.item())")
+    result = port(SETUP + text, select=("TPU106",))
+    assert result.text == SETUP + text and not result.findings
+
+
 @pytest.mark.parametrize(("later", "together"), [("", True), ("print(value.shape)", False), ("value = 1", True)])
 def test_the_last_tensor_of_a_dict_stays_one_for_what_follows_its_loop(later: str, together: bool) -> None:
     text = f"""
