@@ -4439,6 +4439,40 @@ def test_sums_in_a_dict_are_not_read_behind_a_loop_with_an_else() -> None:
     assert port(SETUP + given_up, select=("TPU101", "TPU104")).text.removeprefix(SETUP) == given_up
 
 
+@pytest.mark.parametrize(
+    ("other", "is_summed"),
+    [
+        ('sums["norm"] += norm.item()', True),
+        ('sums["count"] += len(x)', True),
+        ('print(sums["count"])', True),
+        ('sums["count"] = 3', True),
+        ('print(sums["loss"])', False),
+        ("print(sums)", False),
+        ("print(sums[NAME])", False),
+        ('print(sums.get("count"))', False),
+        ("for key in sums: print(key)", False),
+        ('print(others.sums["count"])', False),  # it may be the same
+    ],
+)
+def test_sum_in_a_dict_with_other_entries(other: str, is_summed: bool) -> None:
+    text = f"""
+for epoch in range(3):
+    sums = {{"loss": 0.0, "norm": 0.0, "count": 0}}
+    for x, _ in loader:
+        loss, norm = model(x.to(device)).mean(), model.weight.norm()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        sums["loss"] += loss.item()
+        {other}
+    print(sums)
+"""
+    mended = port(SETUP + text, select=("TPU101", "TPU104")).text
+    assert ('    sums["loss"] += device_loss.item()\n' in mended) is is_summed
+    if "norm.item()" in other:
+        assert '    sums["norm"] += device_norm.item()\n' in mended
+
+
 # -------------------------------------------------------------------- what is put together early
 
 EARLY = """
