@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.other_files import function_run
+from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import Key, Variables, last_name, says_device
 
 TYPE_CHECKING = False
@@ -236,7 +238,16 @@ class Places:
             at += int(self._tree.takes_object(owner))
             if at < len(parameters):
                 return Place("variable", call, (("name", owner, parameters[at].arg),))
-        return NOWHERE
+        return Place("device", call) if owner is None and self._is_device_elsewhere(call, node) else NOWHERE
+
+    def _is_device_elsewhere(self, call: ast.Call, node: ast.expr) -> bool:
+        """Whether a function of another file takes an argument for a parameter that is called a device."""
+        found = self._index.imported.called(call)
+        run = None if found is None else function_run(found)
+        if run is None or not isinstance(run.node, FUNCTIONS):
+            return False
+        is_method = run.file.tree.class_of(run.node) is not None
+        return any(says_device(name) and value is node for name, value in arguments_given(call, run.node, is_method))
 
     def is_of_precision(self, node: ast.expr, *, functions: bool) -> bool:
         """Whether a value is an argument of a class that sets the precision, or of an autocast or a scaler as well."""
