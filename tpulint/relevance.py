@@ -92,6 +92,8 @@ def uses_imports(source: SourceFile) -> bool:
         or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
         # A name that another file takes for a device, or a variable for programs of GPUs, which other files make it.
         or ("torch" not in text and ("cuda" in text or "CUDA_VISIBLE" in text))
+        or '"cuda' in text
+        or "'cuda" in text
         or any(word in text for word in _ASKS_DEVICE)  # which a function of another file may have chosen
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
