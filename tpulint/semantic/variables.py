@@ -87,6 +87,8 @@ class Variables:
             self._loads = {}
             reads: list[ast.expr] = [n for n in self._tree.names if isinstance(n.ctx, ast.Load)]
             reads.extend(n for n in self._tree.attributes if isinstance(n.ctx, ast.Load))
+            items = (self._tree.parents[text] for text in self._tree.strings)
+            reads.extend(n for n in items if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load))
             for node in reads:
                 for found in self.keys_of(node):
                     self._loads.setdefault(found, []).append(node)
@@ -103,6 +105,19 @@ class Variables:
         holder = last_name(node.value)
         stores = self._stores.get(node.attr, [])
         return [value for name, value in stores if name == holder or (not name and re.search(_CONFIGURATION, holder))]
+
+    def items(self, name: str) -> list[ast.expr]:
+        """Values that dictionaries of the file are given under a key, as they are written or later."""
+        found: list[ast.expr] = []
+        for text in self._tree.strings:
+            holder = self._tree.parents[text] if text.value == name else None
+            if isinstance(holder, ast.Dict) and text in holder.keys:
+                found.append(holder.values[holder.keys.index(text)])
+            elif isinstance(holder, ast.Subscript) and holder.slice is text and isinstance(holder.ctx, ast.Store):
+                statement = self._tree.parents[holder]
+                if isinstance(statement, ast.Assign):
+                    found.append(statement.value)
+        return found
 
     def _find_stores(self) -> dict[str, list[tuple[str, ast.expr]]]:
         """Attribute to the variables and values it is stored with; no variable for fields and options."""
