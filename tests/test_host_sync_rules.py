@@ -4612,6 +4612,8 @@ for step, (x, y) in enumerate(loader):
             "answers = answers.cpu().numpy()\n    keep(answers)",
         ),
         ("keep(output.argmax(1).tolist())", "result = output.argmax(1)", "keep(result.tolist())"),
+        ("keep((output > 0).tolist())", "result = output > 0", "keep(result.tolist())"),
+        ("right = (output > y).cpu().numpy()", "right = output > y", "right = right.cpu().numpy()"),
     ],
 )
 def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, early: str, left: str) -> None:
@@ -4632,6 +4634,8 @@ def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, 
         "print(output[step].sum().item())",
         "output.mul_(2)\n    keep(output.argmax(1).cpu().numpy())",
         "keep([part.argmax(0).tolist() for part in output])",
+        "keep([(part > 0).tolist() for part in output])",
+        "keep((output * step).tolist())",
     ],
 )
 def test_what_cannot_be_computed_earlier(late: str) -> None:
