@@ -1292,6 +1292,7 @@ def test_reads_of_every_sort(body: str, code: str) -> None:
         "a = sum([loss, loss])",
         "a = torch.where(loss > 1, loss, 2 * loss)",
         "a = loss is None or loss.requires_grad",
+        "a = 1 if loss.nelement != 0 and output.size != 1 and output.dim else 2",
         "a = lambda: loss.item()",
         "print('step', i, len(x), output.shape, f'{output.size(0)}')",
         "save(output, 'step %d' % i)",
