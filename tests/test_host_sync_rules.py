@@ -4783,3 +4783,31 @@ def test_list_of_a_tensor_without_dimensions_is_its_number(value: str) -> None:
 def test_list_of_other_values_is_no_number(value: str) -> None:
     text = SETUP + LISTED.replace("VALUE", value)
     assert port(text, select=("TPU104", "TPU105")).text == text
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ("loss += weight * extra", 1),
+        ("loss -= extra / 2", 1),
+        ("loss = loss + weight * extra", 1),
+        ("kept.append(weight * extra)", 0),
+        ("total += weight * extra", 0),
+    ],
+)
+def test_what_a_branch_adds_to_the_loss_is_a_tensor_of_the_device(added: str, told: int) -> None:
+    """Nobody knows what the criterion is; what is only asked for a number may be anything."""
+    text = f"""
+        from criteria import find
+        parts, kept, total, weight = {{}}, [], 0.0, 0.5
+        for step, (x, y) in enumerate(loader):
+            loss = criterion(model(x.to(device)), y.to(device))
+            if step > start:
+                extra = find("extra")(x, y)
+                parts["extra"] = extra.item() + weight
+                {added}
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+    """
+    assert check(text, ("TPU101",)) == [("TPU101", "error")] * told
