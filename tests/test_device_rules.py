@@ -2794,6 +2794,18 @@ def test_question_goes_that_decides_more_than_a_text() -> None:
     )
 
 
+def test_device_of_a_library_without_xla_stays_with_its_question() -> None:
+    text = """
+        from faster_whisper import WhisperModel
+        import torch
+
+        first = WhisperModel("small", "cuda" if torch.cuda.is_available() else "cpu")
+        second = WhisperModel("small", device="cuda" if torch.cuda.is_available() else "cpu")
+        """
+    stays(text)
+    assert port(dedent(text)).findings == ()
+
+
 def test_text_that_an_item_or_a_field_hands_on_is_a_device() -> None:
     becomes(
         """

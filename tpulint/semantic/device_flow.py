@@ -168,11 +168,8 @@ class DeviceFlow:
             ):
                 return self.derives(node.value.func.value, depth)  # device.split(":")[0]
             # `config["device"]`
-            return any(
-                self.is_device_variable(key)
-                and any(self.derives(value, depth) for value in self.variables.items(key[2]))
-                for key in self.variables.keys_of(node)
-            )
+            is_device = any(map(self.is_device_variable, self.variables.keys_of(node)))
+            return is_device and any(self.derives(value, depth) for value in self.variables.items(node))
         if isinstance(node, ast.Call):
             return self._call_derives(node, depth)
         if isinstance(node, ast.Attribute):

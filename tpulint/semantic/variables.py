@@ -106,17 +106,20 @@ class Variables:
         stores = self._stores.get(node.attr, [])
         return [value for name, value in stores if name == holder or (not name and re.search(_CONFIGURATION, holder))]
 
-    def items(self, name: str) -> list[ast.expr]:
-        """Values that dictionaries of the file are given under a key, as they are written or later."""
+    def items(self, read: ast.Subscript) -> list[ast.expr]:
+        """Values that the variable of an item is given for its key: as the dictionary is written, or later."""
+        key, holder = self.keys_of(read), self.keys_of(read.value)
         found: list[ast.expr] = []
-        for text in self._tree.strings:
-            holder = self._tree.parents[text] if text.value == name else None
-            if isinstance(holder, ast.Dict) and text in holder.keys:
-                found.append(holder.values[holder.keys.index(text)])
-            elif isinstance(holder, ast.Subscript) and holder.slice is text and isinstance(holder.ctx, ast.Store):
-                statement = self._tree.parents[holder]
-                if isinstance(statement, ast.Assign):
-                    found.append(statement.value)
+        for text in self._tree.strings if key and holder else ():
+            place = self._tree.parents[text] if text.value == key[0][2] else None
+            statement = None if place is None else self._tree.parents[place]
+            if not isinstance(statement, ast.Assign):
+                continue
+            if isinstance(place, ast.Dict) and text in place.keys:
+                if holder in map(self.keys_of, statement.targets):
+                    found.append(place.values[place.keys.index(text)])
+            elif isinstance(place, ast.Subscript) and place in statement.targets:
+                found += [statement.value] if self.keys_of(place.value) == holder else []
         return found
 
     def _find_stores(self) -> dict[str, list[tuple[str, ast.expr]]]:
