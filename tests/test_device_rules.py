@@ -2866,3 +2866,105 @@ def test_number_that_a_function_takes_for_its_device() -> None:
             count(device=0)
         """,
     )
+
+
+# -------------------------------------------------------------------- texts that nothing takes for a device
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        'where = "cuda:0" if torch.cuda.is_available() else "cpu"\n',
+        'where = "cpu"\nif torch.cuda.is_available():\n    where = "cuda"\n    print("a GPU")\n',
+        'use_gpu = torch.cuda.is_available()\nwhere = f"cuda:{rank}" if use_gpu else "cpu"\n',
+        'model = load("ViT", "cuda" if torch.cuda.is_available() else "cpu")\n',
+        'def choose():\n    if not torch.cuda.is_available():\n        return "cpu"\n    return "cuda"\n',
+        'class Own:\n    gpu = torch.cuda.is_available()\n    where = "cuda" if gpu else "cpu"\n',
+    ],
+)
+def test_question_stays_with_a_text_of_cuda_that_stays(chosen: str) -> None:
+    """Without it the text would ask for a GPU wherever it goes; what else chooses a device in the file is ported."""
+    text = f"import torch\n\n{chosen}"
+    used = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nx = torch.ones(3).to(device)\n'
+    result = port(text + used)
+    assert result.text == text.replace("torch\n", "torch\nimport torch_xla\n", 1) + (
+        "device = torch_xla.device()\nx = torch.ones(3).to(device)\n"
+    )
+    told = [finding for finding in port(text, unsafe=False).findings if finding.code == "TPU001"]
+    assert [(finding.fix, finding.help != "") for finding in told] == [(None, True)]
+
+
+def test_question_goes_that_decides_more_than_a_text() -> None:
+    becomes(
+        """
+        import torch
+
+        if torch.cuda.is_available():
+            where = "cuda"
+            x = torch.ones(3).cuda()
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+
+        where = "cuda"
+        x = torch.ones(3).to(device)
+        """,
+    )
+
+
+def test_device_of_a_library_without_xla_stays_with_its_question() -> None:
+    text = """
+        from faster_whisper import WhisperModel
+        import torch
+
+        first = WhisperModel("small", "cuda" if torch.cuda.is_available() else "cpu")
+        second = WhisperModel("small", device="cuda" if torch.cuda.is_available() else "cpu")
+        """
+    stays(text)
+    assert port(dedent(text)).findings == ()
+
+
+def test_text_that_an_item_or_a_field_hands_on_is_a_device() -> None:
+    becomes(
+        """
+        import torch
+
+        conf = {"where": "cpu", "name": "cuda"}
+        if torch.cuda.is_available():
+            conf["where"] = "cuda"
+        x = torch.ones(3).to(conf["where"])
+        if conf["where"] == "cuda" and conf["name"] == "cuda":
+            x = x + 1
+
+
+        class Own:
+            there = "cuda" if torch.cuda.is_available() else "cpu"
+            other = "cuda"
+
+
+        y = torch.ones(3, device=Own.there)
+        print(Own.other, Own().there)
+        """,
+        """
+        import torch
+        import torch_xla  # noqa: F401 - tells torch of the device xla
+
+        conf = {"where": "cpu", "name": "cuda"}
+        conf["where"] = "xla"
+        x = torch.ones(3).to(conf["where"])
+        if conf["where"] == "xla" and conf["name"] == "cuda":
+            x = x + 1
+
+
+        class Own:
+            there = "xla"
+            other = "cuda"
+
+
+        y = torch.ones(3, device=Own.there)
+        print(Own.other, Own().there)
+        """,
+    )

@@ -794,3 +794,49 @@ Pruner(net, "cuda:0", "cuda")
     texts = fixed(tmp_path, {"main.py": main, "pruner.py": pruner})
     assert texts["main.py"] == main.replace('0.1, "cuda"', '0.1, "xla"').replace('"cuda:0"', '"xla"')
     assert texts["pruner.py"] == pruner
+
+
+CHOOSER = """\
+import torch
+
+
+def choose():
+    if torch.cuda.is_available():
+        return "cuda:0"
+    else:
+        return "cpu"
+
+
+class Hardware:
+    def pick(self):
+        return "cuda" if torch.cuda.is_available() else "cpu"
+"""
+
+
+TAKEN_FROM = (
+    "import torch\nimport util\nfrom util import Hardware, choose\n\n"
+    "torch.nn.Linear(4, 1)(torch.ones(3, 4)).sum().backward()\n"
+)
+
+
+@pytest.mark.parametrize("called", ["util.choose()", "choose()", "Hardware().pick()"])
+@pytest.mark.parametrize(
+    "used",
+    [
+        "there = {}\nnet = torch.nn.Linear(4, 1).to(there)\n",
+        "net = torch.nn.Linear(4, 1, device={})\n",
+        "class Own:\n    def __init__(self):\n        self.on = {}\n        self.net = torch.ones(3).to(self.on)\n",
+    ],
+)
+def test_what_a_function_returns_is_known_by_what_others_use_it_for(tmp_path: Path, called: str, used: str) -> None:
+    """The one that nobody uses stays with its question: without it the text would ask for a GPU."""
+    files = {"util.py": CHOOSER, "main.py": TAKEN_FROM + used.format(called)}
+    ported = fixed(tmp_path, files)
+    assert changes(files, ported) == {'return "xla"'}
+    assert ported["util.py"].count("torch.cuda.is_available()") == 1
+
+
+@pytest.mark.parametrize("used", ["print(choose())\n", "there, _ = choose()\nnet.to(there)\n", "open(choose())\n"])
+def test_what_a_function_returns_that_nobody_uses_as_a_device(tmp_path: Path, used: str) -> None:
+    files = {"util.py": CHOOSER, "main.py": TAKEN_FROM + used}
+    assert fixed(tmp_path, files)["util.py"] == CHOOSER

@@ -1292,6 +1292,7 @@ def test_reads_of_every_sort(body: str, code: str) -> None:
         "a = sum([loss, loss])",
         "a = torch.where(loss > 1, loss, 2 * loss)",
         "a = loss is None or loss.requires_grad",
+        "a = 1 if loss.nelement != 0 and output.size != 1 and output.dim else 2",
         "a = lambda: loss.item()",
         "print('step', i, len(x), output.shape, f'{output.size(0)}')",
         "save(output, 'step %d' % i)",
@@ -4766,6 +4767,8 @@ for step, (x, y) in enumerate(loader):
             "answers = answers.cpu().numpy()\n    keep(answers)",
         ),
         ("keep(output.argmax(1).tolist())", "result = output.argmax(1)", "keep(result.tolist())"),
+        ("keep((output > 0).tolist())", "result = output > 0", "keep(result.tolist())"),
+        ("right = (output > y).cpu().numpy()", "right = output > y", "right = right.cpu().numpy()"),
     ],
 )
 def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, early: str, left: str) -> None:
@@ -4786,6 +4789,8 @@ def test_what_is_read_behind_the_boundary_is_computed_in_front_of_it(late: str, 
         "print(output[step].sum().item())",
         "output.mul_(2)\n    keep(output.argmax(1).cpu().numpy())",
         "keep([part.argmax(0).tolist() for part in output])",
+        "keep([(part > 0).tolist() for part in output])",
+        "keep((output * step).tolist())",
     ],
 )
 def test_what_cannot_be_computed_earlier(late: str) -> None:
@@ -4932,3 +4937,31 @@ def test_list_of_a_tensor_without_dimensions_is_its_number(value: str) -> None:
 def test_list_of_other_values_is_no_number(value: str) -> None:
     text = SETUP + LISTED.replace("VALUE", value)
     assert port(text, select=("TPU104", "TPU105")).text == text
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ("loss += weight * extra", 1),
+        ("loss -= extra / 2", 1),
+        ("loss = loss + weight * extra", 1),
+        ("kept.append(weight * extra)", 0),
+        ("total += weight * extra", 0),
+    ],
+)
+def test_what_a_branch_adds_to_the_loss_is_a_tensor_of_the_device(added: str, told: int) -> None:
+    """Nobody knows what the criterion is; what is only asked for a number may be anything."""
+    text = f"""
+        from criteria import find
+        parts, kept, total, weight = {{}}, [], 0.0, 0.5
+        for step, (x, y) in enumerate(loader):
+            loss = criterion(model(x.to(device)), y.to(device))
+            if step > start:
+                extra = find("extra")(x, y)
+                parts["extra"] = extra.item() + weight
+                {added}
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+    """
+    assert check(text, ("TPU101",)) == [("TPU101", "error")] * told

@@ -66,7 +66,9 @@ class AttributeValues:
             is_counted = node.attr.startswith(facts.COUNTS) or node.attr[1:].endswith(_COUNTS_AND_NAMES)
             if not base.certain and (is_counted or node.attr.startswith(_QUESTIONS)):
                 return UNKNOWN  # `cache.cache_length`: an object of several things
-            return HOST if node.attr in facts.TENSOR_HOST_ATTRIBUTES else base
+            # `x.nelement != 0`, which lacks the call, asks about the method.
+            is_host = node.attr in facts.TENSOR_HOST_ATTRIBUTES or node.attr in facts.TENSOR_HOST_METHODS
+            return HOST if is_host else base
         if base.kind is Kind.NUMPY:
             return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
         if base.kind is Kind.MODULE:

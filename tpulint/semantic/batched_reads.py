@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.fetches import Fetch, Fetches
+from tpulint.semantic.fetches import Fetch, Fetches, value_key
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
@@ -33,7 +33,7 @@ class ReadGroup(NamedTuple):
     names: dict[ast.Assign, ast.expr]
     """Statements ``x = tensor.item()`` that can go when the variable is given its number with the others."""
     optional: frozenset[str] = frozenset()
-    """Dumps of those of the tensors that are None in some turns, in which nothing reads them."""
+    """Keys of those of the tensors that are None in some turns, in which nothing reads them."""
     blocks: tuple[ast.stmt, ...] = ()
     """First statements of blocks behind the boundary, not come to in every turn, at whose start they are fetched."""
 
@@ -78,7 +78,7 @@ class BatchedReads:
                 of_blocks.setdefault(self._index.tree.suite_of(item)[0], []).append(read)
         groups: dict[frozenset[str], ReadGroup] = {}
         for first, reads in of_blocks.items():
-            tensors = {ast.dump(read.tensor): read.tensor for read in reads}
+            tensors = {value_key(read.tensor): read.tensor for read in reads}
             same = groups.get(frozenset(tensors))
             if same is not None:
                 groups[frozenset(tensors)] = same._replace(reads=(*same.reads, *reads), blocks=(*same.blocks, first))
@@ -161,23 +161,23 @@ class BatchedReads:
         known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
         for read in always:
-            if ast.dump(read.tensor) not in known:
-                tensors.setdefault(ast.dump(read.tensor), read.tensor)
+            if value_key(read.tensor) not in known:
+                tensors.setdefault(value_key(read.tensor), read.tensor)
         optional = set[str]() if fetch is None else {*fetch.optional}
         if pace is Pace.STEP and (known or len(always) > 1):
             # Where several are fetched in every turn, one more costs nothing.
             for read, _, steady in self._made_in_blocks(node, boundary):
-                if ast.dump(read.tensor) not in known:
-                    tensors.setdefault(ast.dump(read.tensor), read.tensor)
+                if value_key(read.tensor) not in known:
+                    tensors.setdefault(value_key(read.tensor), read.tensor)
                     if not steady:
-                        optional.add(ast.dump(read.tensor))
+                        optional.add(value_key(read.tensor))
         served = {*known, *tensors}
         # What is fetched anyway serves every other read of the same tensor, however rarely it happens.
         reads = [
             read
             for read, _ in ready
-            if ast.dump(read.tensor) in served and self._may_be_number(read)
-            if ast.dump(read.tensor) not in optional or raises_of_none(read)
+            if value_key(read.tensor) in served and self._may_be_number(read)
+            if value_key(read.tensor) not in optional or raises_of_none(read)
         ]
         if fetch is not None:
             reads = [read for read in reads if index.statement_of(read.node) is not fetch.statement]
@@ -283,7 +283,7 @@ class BatchedReads:
                 continue
             if isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int":
                 continue
-            if index.scalars.is_integer(read.tensor) or ast.dump(read.tensor) in map(ast.dump, found.values()):
+            if index.scalars.is_integer(read.tensor) or value_key(read.tensor) in map(value_key, found.values()):
                 continue
             loop = index.tree.loop_of(statement)
             bound = [b for b in index.names.bindings(target) if loop is None or index.tree.encloses(loop, b.node)]

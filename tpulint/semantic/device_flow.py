@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
-from tpulint.semantic.device_settings import attribute, is_used_as_device
+from tpulint.semantic.device_settings import GPU_NAMES, attribute, is_used_as_device, returned_by
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.returned_devices import gives_device, holds_device, returned_values
@@ -100,9 +100,16 @@ class DeviceFlow:
                 return False
             self._device_keys[key] = False
             uses = (self.places.of(load) for load in self.variables.loads(key))
-            used = any(self.is_device_place(place, depth + 1) for place in uses)
+            used = any(self.is_device_place(place, depth + 1) for place in uses) or self._is_field(key, depth)
             found = self._device_keys[key] = used or self._is_used_elsewhere(key)
         return found
+
+    def _is_field(self, key: Key, depth: int) -> bool:
+        """Whether a variable of a class, read as an attribute, holds a device; members ``CUDA`` are looked at apart."""
+        kind, scope, name = key
+        if kind != "name" or not isinstance(scope, ast.ClassDef) or any(word in name.lower() for word in GPU_NAMES):
+            return False
+        return self.is_device_variable(("attribute", None, name), depth + 1)
 
     def _is_used_elsewhere(self, key: Key) -> bool:
         """Whether another file takes a variable of this one, or an attribute of what this one makes, for a device."""
@@ -123,7 +130,10 @@ class DeviceFlow:
             if says_device(place.node.name):
                 return True
             calls = self._index.definitions.calls_of(place.node)[:_DEPTH]
-            return any(self.is_device_place(self.places.of(call), depth + 1) for call in calls)
+            if any(self.is_device_place(self.places.of(call), depth + 1) for call in calls):
+                return True
+            name = returned_by(qualified_in_file(self._tree, place.node))
+            return is_used_as_device(self._index, name)
         return False
 
     # ---------------------------------------------------------------- where a value comes from
@@ -157,7 +167,9 @@ class DeviceFlow:
                 and node.value.func.attr == "split"
             ):
                 return self.derives(node.value.func.value, depth)  # device.split(":")[0]
-            return False
+            # `config["device"]`
+            is_device = any(map(self.is_device_variable, self.variables.keys_of(node)))
+            return is_device and any(self.derives(value, depth) for value in self.variables.items(node))
         if isinstance(node, ast.Call):
             return self._call_derives(node, depth)
         if isinstance(node, ast.Attribute):

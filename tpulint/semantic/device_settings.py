@@ -2,7 +2,8 @@
 
 In a dict, ``{"device": "cuda"}``, they are used as ``torch.device(config["device"])``; the default of an option that a
 function of the file parses, ``--device``, as ``torch.device(args.device)``; an attribute of a configuration, or a
-field of a class, ``cfg.TRAIN.WHERE = "cuda"``, as ``x.to(cfg.TRAIN.WHERE)``, whatever it is called.
+field of a class, ``cfg.TRAIN.WHERE = "cuda"``, as ``x.to(cfg.TRAIN.WHERE)``, whatever it is called. What a function
+of the file returns is used so as well: ``device = hardware.choose()``, then ``x.to(device)``.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import ast
 import os
 from collections.abc import Iterator
 
-from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall
+from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall, qualified_in_file
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-_GPU_NAMES = ("cuda", "gpu")
+GPU_NAMES = ("cuda", "gpu")
+"""Words in the names of members that a class gives devices: one of several, whoever chooses it."""
 _AS_DEVICE = Kind.DEVICE.name
 
 
@@ -26,7 +29,7 @@ def settings_used(index: SemanticIndex) -> Iterator[OutgoingCall]:
     """Variables of other files that this one takes for devices, each as a call that is given a device."""
     for call in index.calls if index.imported.knows_others else ():
         for given in _devices_given(index, call):
-            found = _variable(index, given) or _option(index, given)
+            found = _variable(index, given) or _option(index, given) or _function(index, given)
             if found is not None:
                 path, name = found
                 told = ((name, _AS_DEVICE, Side.UNKNOWN.name),)
@@ -49,7 +52,7 @@ def _variable(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
         return kept[0].source.path, attribute(given.attr)  # `cfg.TRAIN.WHERE`, `config.cfg.TRAIN.WHERE`
     named = index.imported.definition(given.value)
     owners = index.imported.classes_of(given.value) if named is None else (named,)
-    if any(word in given.attr.lower() for word in _GPU_NAMES):
+    if any(word in given.attr.lower() for word in GPU_NAMES):
         return None  # `Device.CUDA`: one of several, whoever chooses it
     paths = {owner.file.source.path for owner in owners if owner.is_class}
     return (paths.pop(), attribute(given.attr)) if len(paths) == 1 else None
@@ -63,6 +66,14 @@ def _option(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
 
     path = file_of_options(index, given.value)
     return None if path is None else (path, option(given.attr))
+
+
+def _function(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
+    """The file whose function returns what is given, and what the function is called there."""
+    found = index.imported.called(given) if isinstance(given, ast.Call) else None
+    if found is None or not isinstance(found.node, FUNCTIONS):
+        return None
+    return found.file.source.path, returned_by(qualified_in_file(found.file.tree, found.node))
 
 
 def device_options(index: SemanticIndex, path: str) -> str:
@@ -99,6 +110,11 @@ def attribute(name: str) -> str:
     return f".{name}"
 
 
+def returned_by(function: str) -> str:
+    """What the result of a function is called among the variables that other files use."""
+    return f"{function}()"
+
+
 def is_used_as_device(index: SemanticIndex, name: str) -> bool:
     """Whether another file takes a variable of this one for a device."""
     return any(call.function == name and _names_device(call, name) for call in index.outside)
@@ -121,10 +137,13 @@ def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
 def _devices_given(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:
     """What is given for a device, by its name as well, and what stands for it: ``self.device = args.device``."""
     for item in _given_as_device(index, call):
-        if isinstance(item, ast.Name | ast.Attribute):
+        if isinstance(item, ast.Call):
+            yield item
+        elif isinstance(item, ast.Name | ast.Attribute):
             yield item
             bindings = index.flow.reaching_attribute(item) if isinstance(item, ast.Attribute) else index.flow.made(item)
-            yield from (binding.value for binding in bindings if isinstance(binding.value, ast.Attribute))
+            made = (binding.value for binding in bindings if not binding.path)
+            yield from (value for value in made if isinstance(value, ast.Attribute | ast.Call))
 
 
 def _given_as_device(index: SemanticIndex, call: ast.Call) -> Iterator[ast.expr]:

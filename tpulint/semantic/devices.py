@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from tpulint.model import Span
+from tpulint.semantic.chosen_texts import ChosenTexts
 from tpulint.semantic.cuda_branches import CudaBranches
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
@@ -87,6 +88,7 @@ class Devices:
         self.flow = DeviceFlow(self._index, outside)
         self.indices = DeviceIndices(self._index, self.flow)
         self.members = DeviceMembers(self._index, self.flow, self.features.placement)
+        self.chosen_texts = ChosenTexts(self._index, self.flow, self.features.placement, self.questions)
 
     def _places_anything(self) -> bool:
         """Whether the file chooses or uses a device, beyond functions that only ask for a GPU."""

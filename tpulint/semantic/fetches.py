@@ -19,9 +19,9 @@ class Fetch(NamedTuple):
     stack: ast.Tuple | ast.List
     """The tensors, as given to ``torch.stack``."""
     values: dict[str, str]
-    """The variable that holds the number, by the dump of the tensor."""
+    """The variable that holds the number, by the key of the tensor."""
     optional: frozenset[str]
-    """Dumps of those that may be None, for which another tensor stands in: ``loss if aux is None else aux``."""
+    """Keys of those that may be None, for which another tensor stands in: ``loss if aux is None else aux``."""
     is_in_block: bool = False
     """Whether it is made in some turns only, in a block behind the boundary, and could be made in each."""
 
@@ -70,8 +70,8 @@ class Fetches:
         names = [item.id for item in targets.elts if isinstance(item, ast.Name)]
         if stack is None or not len(names) == len(stack.elts) == len(targets.elts):
             return None
-        optional = frozenset(ast.dump(tensor) for tensor in map(_optional, stack.elts) if tensor is not None)
-        return Fetch(statement, stack, dict(zip(map(_dump, stack.elts), names, strict=True)), optional)
+        optional = frozenset(value_key(tensor) for tensor in map(_optional, stack.elts) if tensor is not None)
+        return Fetch(statement, stack, dict(zip(map(_key, stack.elts), names, strict=True)), optional)
 
     def _stacked(self, node: ast.expr, front: list[ast.stmt]) -> ast.Tuple | ast.List | None:
         """The tensors that a variable holds, as stacked in front of the boundary."""
@@ -92,9 +92,20 @@ class Fetches:
         return None
 
 
-def _dump(node: ast.expr) -> str:
-    """The dump of a tensor, without the ``reshape(())`` that makes a number of it, or what stands in for it."""
-    return ast.dump(_optional(node) or _plain(node))
+def value_key(tensor: ast.expr) -> str:
+    """The dump of a tensor; the same for ``loss.data`` and ``loss.detach()``, which hold the value of ``loss``."""
+    while True:
+        if isinstance(tensor, ast.Attribute) and tensor.attr == "data":
+            tensor = tensor.value
+        elif isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr == "detach":
+            tensor = tensor.func.value
+        else:
+            return ast.dump(tensor)
+
+
+def _key(node: ast.expr) -> str:
+    """The key of a tensor, without the ``reshape(())`` that makes a number of it, or what stands in for it."""
+    return value_key(_optional(node) or _plain(node))
 
 
 def _optional(node: ast.expr) -> ast.expr | None:

@@ -10,6 +10,7 @@ from tpulint.semantic.cuda_branches import is_named_question, names_other_backen
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, CudaFeatures, branch_bodies
 from tpulint.semantic.cuda_mentions import PRINTING
 from tpulint.semantic.gpu_choices import PRODUCTS, is_worse, loads_to_host
+from tpulint.semantic.places import LIBRARIES_WITHOUT_XLA
 from tpulint.semantic.questions import Questions, leaves, only_tells
 from tpulint.semantic.variables import is_configuration, last_name
 
@@ -83,7 +84,7 @@ class HarmfulQuestions:
             return harmed or not self._guards.is_cuda_part(parent, taken, other)
         if isinstance(parent, ast.IfExp) and parent.test is root:
             asks = self._mentions.asks_cuda(parent.body) or self._features.reads_what_cuda_gives(parent.body)
-            asks = asks or self._kernels.are_chosen_by(root)
+            asks = asks or self._kernels.are_chosen_by(root) or self._is_of_other_library(parent)
             return not asks and not is_worse(self._index, parent) and not self._is_report(parent)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
             loads = self._index.names.loads_of(parent.targets[0])
@@ -91,6 +92,15 @@ class HarmfulQuestions:
             later = [load for load in loads if not self._tree.encloses(parent, load)]
             return not later or not all(map(self._is_harmless, later))
         return True
+
+    def _is_of_other_library(self, choice: ast.IfExp) -> bool:
+        """``WhisperModel(size, device="cuda" if is_available() else "cpu")``: a library that knows no XLA."""
+        given = self._index.parent(choice)
+        call = self._index.parent(given) if isinstance(given, ast.keyword) else given
+        if not isinstance(choice.body, ast.Constant) or not str(choice.body.value).startswith("cuda"):
+            return False
+        name = self._index.qualified_name(call.func) if isinstance(call, ast.Call) else None
+        return (name or "").partition(".")[0] in LIBRARIES_WITHOUT_XLA
 
     def _is_harmless(self, answer: ast.Name) -> bool:
         """Whether a variable with the answer is only shown there, or opens what CUDA alone has."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COPYING = re.compile(r"\.cpu\(\)|\.numpy\(\)|\.to\(['\"]cpu['\"]\)")
 """What makes an array of a tensor, in the text behind it."""
-_KEPT_BEHIND = r"(?:\.detach\(\)|\.data|\.flatten\(\)|\.squeeze\(\))*"
+_KEPT_BEHIND = r"(?:\.detach\(\)|\.data|\.flatten\(\)|\.squeeze\(\)|\.float\(\))*"
 FUNCTIONS_OF_TORCH = {
     "numpy.concatenate": "cat", "numpy.stack": "stack", "numpy.argmax": "argmax", "numpy.argmin": "argmin",
     "numpy.mean": "mean", "numpy.sum": "sum", "numpy.abs": "abs", "numpy.sqrt": "sqrt", "numpy.square": "square",
@@ -79,7 +79,7 @@ class HostArithmetic:
 
     def _is_copy(self, read: Read) -> bool:
         """Whether a read makes an array of a tensor, without anything that torch would spell otherwise."""
-        tail = self._index.source.text[self._index.span(read.tensor).end : self._index.span(read.node).end]
+        tail = copying_tail(self._index, read)
         if re.fullmatch(_KEPT_BEHIND, COPYING.sub("", tail)) is None:
             return False
         return ".numpy()" in tail or self._is_summed(read)
@@ -308,6 +308,12 @@ class _Arrays:
     def _is_tensor(self, node: ast.expr) -> bool:
         """Whether a copy is a tensor on the host, no array."""
         return node in self._copies and ".numpy()" not in self._index.text(node)
+
+
+def copying_tail(index: SemanticIndex, read: Read) -> str:
+    """What follows the tensor in a read, and the parentheses around it: ``.cpu().numpy()``."""
+    tail = index.source.text[index.span(read.tensor).end : index.span(read.node).end]
+    return tail.lstrip(") \t\r\n\\")
 
 
 def end_of_chain(index: SemanticIndex, node: ast.expr) -> ast.expr:

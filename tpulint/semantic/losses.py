@@ -47,7 +47,8 @@ class Losses:
                     continue
                 self._losses.add((self._index.function_of(call), loss.id))
                 for binding in self._index.flow.reaching(loss):
-                    if binding.kind == "assign" and not binding.path and binding.value is not None:
+                    # `loss = main`, and `loss += weight * other` in a branch
+                    if binding.kind in ("assign", "augment") and not binding.path and binding.value is not None:
                         self._note_terms(binding.value)
         if (self._index.function_of(node), node.id) in self._losses:
             return True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PRECISION_CALLS = ("autocast", "GradScaler", "custom_fwd", "custom_bwd", "is_autocast_enabled")
 _DEVICE_FIRST = frozenset({"torch.device", "torch.set_default_device", "torch.Generator"})
-_LIBRARIES_WITHOUT_XLA = frozenset({
+LIBRARIES_WITHOUT_XLA = frozenset({
     "spacy", "thinc", "onnxruntime", "onnx", "faiss", "vllm", "xgboost", "lightgbm", "catboost", "cupy", "cuml", "cudf",
     "cuvs", "tensorrt", "jax", "jaxlib", "flax", "tensorflow", "keras", "paddle", "mxnet", "numba", "warp", "taichi",
     "ctranslate2", "faster_whisper", "llama_cpp", "pycuda", "sglang",
@@ -143,7 +143,7 @@ class Places:
             if isinstance(user, ast.keyword):
                 user = self._tree.parents[user]
             name = self._names.qualified(user.func) if isinstance(user, ast.Call) and user.func is not load else None
-            if (name or "").partition(".")[0] in _LIBRARIES_WITHOUT_XLA:
+            if (name or "").partition(".")[0] in LIBRARIES_WITHOUT_XLA:
                 return True
         return False
 
@@ -202,7 +202,7 @@ class Places:
             return Place("variable", call, (("name", owner, name),))
         takes_device = name in _DEVICE_KEYWORDS or name.endswith("_device")
         named = self._names.qualified(call.func) or ""
-        if named.partition(".")[0] in _LIBRARIES_WITHOUT_XLA:
+        if named.partition(".")[0] in LIBRARIES_WITHOUT_XLA:
             return NOWHERE
         if named.startswith("torch.") and name != "device":
             takes_device = False  # `device_type=` and the like ask for a kind of device that torch itself knows
@@ -212,7 +212,7 @@ class Places:
         func = call.func
         name = self._names.qualified(func)
         at = call.args.index(node)
-        if self._sets_precision(call) or (name or "").partition(".")[0] in _LIBRARIES_WITHOUT_XLA:
+        if self._sets_precision(call) or (name or "").partition(".")[0] in LIBRARIES_WITHOUT_XLA:
             return NOWHERE
         if name in _DEVICE_FIRST:
             return Place("device", call) if at == 0 else NOWHERE

@@ -87,6 +87,8 @@ class Variables:
             self._loads = {}
             reads: list[ast.expr] = [n for n in self._tree.names if isinstance(n.ctx, ast.Load)]
             reads.extend(n for n in self._tree.attributes if isinstance(n.ctx, ast.Load))
+            items = (self._tree.parents[text] for text in self._tree.strings)
+            reads.extend(n for n in items if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load))
             for node in reads:
                 for found in self.keys_of(node):
                     self._loads.setdefault(found, []).append(node)
@@ -103,6 +105,22 @@ class Variables:
         holder = last_name(node.value)
         stores = self._stores.get(node.attr, [])
         return [value for name, value in stores if name == holder or (not name and re.search(_CONFIGURATION, holder))]
+
+    def items(self, read: ast.Subscript) -> list[ast.expr]:
+        """Values that the variable of an item is given for its key: as the dictionary is written, or later."""
+        key, holder = self.keys_of(read), self.keys_of(read.value)
+        found: list[ast.expr] = []
+        for text in self._tree.strings if key and holder else ():
+            place = self._tree.parents[text] if text.value == key[0][2] else None
+            statement = None if place is None else self._tree.parents[place]
+            if not isinstance(statement, ast.Assign):
+                continue
+            if isinstance(place, ast.Dict) and text in place.keys:
+                if holder in map(self.keys_of, statement.targets):
+                    found.append(place.values[place.keys.index(text)])
+            elif isinstance(place, ast.Subscript) and place in statement.targets:
+                found += [statement.value] if self.keys_of(place.value) == holder else []
+        return found
 
     def _find_stores(self) -> dict[str, list[tuple[str, ast.expr]]]:
         """Attribute to the variables and values it is stored with; no variable for fields and options."""

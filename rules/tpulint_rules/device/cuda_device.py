@@ -44,6 +44,8 @@ _DEMANDS = "A check that CUDA is set up as the program wants it is left out."
 _BESIDE = "Branches that need GPUs go, where others do the same without them."
 _NAMED = "The device is named in another file, where it is one of CUDA: name the XLA device there, and choose that"
 
+_TEXT = 'Nothing here takes the text that is chosen for a device: if it is one, write `"xla"` in its place'
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     if ctx.index.mentions(_BUILDS_KERNELS, "CUDAExtension("):
@@ -60,7 +62,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     fix = None
     questions = [site.node for site in sites if site.role is Role.QUESTION]
     named = {node for node in questions if devices.members.is_chosen_by(node)}
-    left = named | {node for node in questions if devices.questions.guards_cuda(node)}
+    texts = {node for node in questions if devices.chosen_texts.are_all_of(node)}
+    left = named | texts | {node for node in questions if devices.questions.guards_cuda(node)}
     if len(numbers) < 2:
         fix = choose_device(ctx, sites) if ctx.portable else _choose_xla(ctx, devices, left)
     for site in sites:
@@ -71,13 +74,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(
             site.node,
             message,
-            fix,
+            None if site.node in texts else fix,
             severity=severity,
             certainty=certainty,
             help=_MODEL_PARALLEL
             if len(numbers) > 1
             else _NAMED
             if site.node in named
+            else _TEXT
+            if site.node in texts
             else _GUARDS_CUDA
             if site.node in left
             else "",

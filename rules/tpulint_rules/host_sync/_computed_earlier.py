@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Scope
+from tpulint.model import Applicability, Scope, Span
 from tpulint.semantic import Kind, Read, Step
 
 _SAME = "The same values, computed by the graph that the boundary runs."
@@ -13,6 +13,7 @@ _IN_FULL = "The sum has the precision of the array, not that of the tensor: it m
 _LOOKING = frozenset(f"builtins.{name}" for name in ("print", "float", "int", "len", "str", "round", "max", "min"))
 _READING = frozenset({"item", "tolist", "cpu", "numpy", "detach", "size", "dim", "format", "set_postfix", "add_scalar"})
 """Functions and methods that change nothing they are given, or are called on."""
+_COMPUTED = (ast.Call, ast.Subscript, ast.Compare, ast.BinOp)
 _COPYING = frozenset({"item", "cpu", "numpy", "tolist"})
 _OF_EACH = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.IfExp, ast.BoolOp)
 
@@ -26,7 +27,7 @@ def computed_earlier(ctx: FileContext, read: Read, boundary: ast.Expr | None) ->
     suite = index.tree.suite_of(boundary)
     if statement not in suite or suite.index(statement) < suite.index(boundary) or "\n" in ctx.text(tensor):
         return None
-    if not isinstance(tensor, ast.Call | ast.Subscript) or _is_of_each(ctx, read.node, statement):
+    if not isinstance(tensor, _COMPUTED) or _is_of_each(ctx, read.node, statement):
         return None
     if index.reads.inside(tensor) or not index.batched_reads.is_ready(tensor, boundary, statement):
         return None
@@ -38,8 +39,19 @@ def computed_earlier(ctx: FileContext, read: Read, boundary: ast.Expr | None) ->
     name = target or index.names.fresh("result", statement)
     fix = ctx.fix("Compute it in front of the boundary", Applicability.SAFE, _SAME, Scope.STATEMENT)
     fix.insert_before(boundary, f"{name} = {ctx.text(tensor)}")
-    fix.replace(tensor, name)
+    fix.replace(_with_parentheses(ctx, tensor), name)
     return fix
+
+
+def _with_parentheses(ctx: FileContext, tensor: ast.expr) -> Span:
+    """Where an expression stands that a method is called of, with the parentheses that this takes: ``(a == b).cpu()``.
+
+    A call has none, and those of a function that is given one, ``print(x.sum())``, are not its own.
+    """
+    span, text = ctx.index.span(tensor), ctx.source.text
+    if isinstance(tensor, ast.Compare | ast.BinOp) and text[span.start - 1] == "(" and text[span.end] == ")":
+        return Span(span.start - 1, span.end + 1)
+    return span
 
 
 def read_as_number(ctx: FileContext, read: Read) -> FixBuilder | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex
-from tpulint.semantic.host_arithmetic import COPYING, FUNCTIONS_OF_TORCH, TYPES, HostArrays
+from tpulint.semantic.host_arithmetic import COPYING, FUNCTIONS_OF_TORCH, TYPES, HostArrays, copying_tail
 from tpulint_rules.host_sync._device_values import torch_text
 
 REASON = "The arithmetic is done by torch in the dtypes of the tensors, where NumPy did it, in part in float64."
@@ -51,8 +51,7 @@ def compute_on_device(fix: FixBuilder, index: SemanticIndex, arrays: HostArrays)
 
 def _keep(fix: FixBuilder, index: SemanticIndex, read: Read) -> None:
     """The tensor with what was done to it but for the copying."""
-    tail = index.source.text[index.span(read.tensor).end : index.span(read.node).end]
-    fix.replace_tail(read.node, read.tensor, COPYING.sub("", tail))
+    fix.replace_tail(read.node, read.tensor, COPYING.sub("", copying_tail(index, read)))
 
 
 def _compute(fix: FixBuilder, index: SemanticIndex, call: ast.Call) -> None:

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex, Step
 from tpulint.semantic.batched_reads import ReadGroup
-from tpulint.semantic.fetches import Fetch
+from tpulint.semantic.fetches import Fetch, value_key
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint_rules.host_sync._device_values import torch_text
 from tpulint_rules.host_sync._value_names import value_name
@@ -35,7 +35,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for read in group.reads:
             text = f"`{short(ctx.text(read.tensor))}`"
             fetch = group.fetch
-            known = fetch is not None and not fetch.is_in_block and ast.dump(read.tensor) in fetch.values
+            known = fetch is not None and not fetch.is_in_block and value_key(read.tensor) in fetch.values
             message = (
                 f"{text} is fetched once more in every {where}"
                 if known
@@ -115,10 +115,10 @@ def _is_same_dict(node: ast.DictComp, header: ast.For | ast.comprehension, read:
 def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> None:
     """One transfer right behind the boundary; of several tensors, stacked in front of it, so that it costs no graph."""
     values = {} if group.fetch is None else dict(group.fetch.values)
-    given = {ast.dump(tensor): statement for statement, tensor in group.names.items()}
+    given = {value_key(tensor): statement for statement, tensor in group.names.items()}
     for tensor in group.tensors:
-        values[ast.dump(tensor)] = _name_for(fix, index, tensor, given.get(ast.dump(tensor)), values)
-    names = [values[ast.dump(tensor)] for tensor in group.tensors]
+        values[value_key(tensor)] = _name_for(fix, index, tensor, given.get(value_key(tensor)), values)
+    names = [values[value_key(tensor)] for tensor in group.tensors]
     if group.fetch is not None:
         _extend(fix, index, group, group.fetch, names)
     elif len(names) == 1:
@@ -133,7 +133,7 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     is_stacked = group.fetch is not None or len(names) > 1
     for read in group.reads:
         statement = index.statement_of(read.node)
-        name = values[ast.dump(read.tensor)]
+        name = values[value_key(read.tensor)]
         if isinstance(statement, ast.Assign) and statement in group.names and name == _target(statement):
             fix.delete(statement)
         elif (number := _int_argument(index, read)) is not None:
@@ -195,7 +195,7 @@ def _items(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> list[str]
     """What is stacked; for what is None in this turn another tensor stands in, whose number nothing reads."""
     known = () if group.fetch is None else group.fetch.stack.elts
     stacked = [f"({fix.text(item)})" if isinstance(item, ast.IfExp) else fix.text(item) for item in known]
-    items = [(_item(fix, index, tensor), ast.dump(tensor) in group.optional) for tensor in group.tensors]
+    items = [(_item(fix, index, tensor), value_key(tensor) in group.optional) for tensor in group.tensors]
     first = [*stacked, *(item for item, is_optional in items if not is_optional)][0]
     names = [fix.text(tensor) for tensor in group.tensors]
     return [
