@@ -881,6 +881,51 @@ def test_meter_that_needs_numbers(old: str, new: str) -> None:
     assert "torch_xla.sync()\n        losses.update(loss.item(), x.size(0))\n" in result.text
 
 
+NAMED = METERS.replace(
+    "losses.update(loss.item(), x.size(0))", "value = loss.item()\n        losses.update(value * 2, x.size(0))"
+)
+
+
+def test_meter_is_given_a_tensor_by_a_name() -> None:
+    result = port(SETUP + NAMED.replace("print(losses)", "print(losses, value)"))
+    assert "        value = loss.detach()\n        losses.update(value * 2, x.size(0))\n" in result.text
+    assert "            print(losses, value.item())\n" in result.text
+    assert "    return float(losses.avg)\n" in result.text
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.val = val", "self.val = round(val, 3)"),
+        ("        if i % 10", "        print(value)\n        if i % 10"),
+        ("        losses.update", "        best = min(value, 3)\n        losses.update"),
+        ("        losses.update", "        if i % 3:\n            value = 2\n        losses.update"),
+    ],
+    ids=["meter that rounds", "printed in every step", "compared", "another number"],
+)
+def test_meter_is_given_the_number_by_a_name(old: str, new: str) -> None:
+    assert old in NAMED
+    result = port(SETUP + NAMED.replace(old, new))
+    assert "value = loss.detach()\n        losses.update(value" not in result.text
+    assert "losses.update(value * 2, x.size(0))" in result.text and "    return losses.avg\n" in result.text
+
+
+def test_meter_of_an_evaluation_is_given_a_tensor_by_a_name() -> None:
+    evaluation = """
+def evaluate():
+    right = AverageMeter("right")
+    with torch.no_grad():
+        for x, y in loader:
+            part = (model(x.to(device)).argmax(1) == y.to(device)).float().mean().item()
+            right.update(part, len(x))
+    return right.avg
+"""
+    text = port(SETUP + METERS + evaluation).text
+    assert "            part = (model(x.to(device)).argmax(1) == y.to(device)).float().mean()\n" in text
+    assert "            right.update(part, len(x))\n" in text and "    return float(right.avg)\n" in text
+
+
 PROGRESS = """
 bar = tqdm(loader)
 for x, y in bar:
