@@ -1235,6 +1235,45 @@ def test_list_of_pairs_and_list_of_a_function() -> None:
 
 # -------------------------------------------------------------------- moving behind the boundary
 
+RECORDED = """
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    writer.add_scalar("loss", loss, step)
+    if step % 100 == 0:
+        writer.add_image("weights", model.weight, step)
+        writer.add_scalar("test", F.mse_loss(model(held_out), wanted).detach(), step)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def test_a_record_of_a_step_moves_past_others() -> None:
+    """The writer has its step: which record comes first is nobody's business."""
+    text = port(SETUP + RECORDED).text
+    assert text.endswith('    optimizer.step()\n    torch_xla.sync()\n    writer.add_scalar("loss", loss, step)\n')
+    assert '    if step % 100 == 0:\n        writer.add_image("weights", model.weight, step)\n' in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('writer.add_scalar("loss", loss, step)', 'writer.add_scalar("loss", loss)'),
+        ('writer.add_scalar("loss", loss, step)', 'print("loss", loss)'),
+        ('writer.add_image("weights", model.weight, step)', 'print("test")'),
+        ('writer.add_image("weights", model.weight, step)', "writer.close()"),
+        ('writer.add_image("weights", model.weight, step)', "loss = loss * 2"),
+    ],
+    ids=["no step", "printed", "beside what is printed", "closed", "another value"],
+)
+def test_what_is_shown_in_order_stays(old: str, new: str) -> None:
+    """What stands between runs the model, whose weights are others behind the boundary."""
+    assert old in RECORDED
+    text = SETUP + RECORDED.replace(old, new)
+    shown = new if old.endswith("loss, step)") else 'writer.add_scalar("loss", loss, step)'
+    assert f"    {shown}\n    if step % 100 == 0:" in port(text).text
+
 
 def moved(body: str, expected: str) -> None:
     """Statements between the forward pass and the update of a step loop with a boundary."""
