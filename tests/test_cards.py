@@ -118,7 +118,7 @@ RUNTIME_IMPORT = "from tpulint_runtime import backend\n"
 
 def of_xla(text: str) -> Counter[str]:
     """What only XLA understands. A comparison with its name does no harm elsewhere."""
-    tree = ast.parse(text)
+    tree = SourceFile.from_text(text).parse()
     compared = {
         inner
         for node in ast.walk(tree)
@@ -145,7 +145,7 @@ def test_bad_becomes_portable(case: Case) -> None:
 def test_portable_fix_brings_in_nothing_of_xla(case: Case) -> None:
     result = run(case, case.text, fix=True, unsafe=True, portable=True)
     if language_of(case.file) == PYTHON:
-        ast.parse(result.text)
+        SourceFile.from_text(result.text).parse()  # an `async=` that is left is read, too
     if case.rule.portable == "silent":
         assert not own(result, case)
     if case.rule.portable != "fix":

@@ -2838,3 +2838,82 @@ def test_layers_that_may_be_on_the_device_or_share_their_parameters_keep_them(be
 def test_layers_that_were_perhaps_made_on_the_device_keep_their_parameters(made: str) -> None:
     after = port(LAYER.replace("BETWEEN", "").replace("nn.Linear(4, 4)", made)).text
     assert 'layer.weight.data = torch.zeros(4, 4, device="xla")' in after
+
+
+# -------------------------------------------------------------------- arguments that are keywords today
+
+
+def test_async_argument_of_older_torch() -> None:
+    """The rest of the file is ported with it; texts and comments stay."""
+    before = dedent(
+        """\
+        import torch
+
+        model = torch.nn.Linear(4, 4).cuda()
+        text = "async=True"
+        y = torch.ones(4).cuda(async = True)  # async=True
+        x = (torch.ones(4)
+             .cuda(0, async=True))
+        """
+    )
+    after = dedent(
+        """\
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+
+        model = torch.nn.Linear(4, 4).to(device)
+        text = "async=True"
+        y = torch.ones(4).to(device, non_blocking = True)  # async=True
+        x = (torch.ones(4)
+             .to(device, non_blocking=True))
+        """
+    )
+    assert port(before, select=(*FAMILY, "TPU025")).text == after
+
+
+@pytest.mark.parametrize("call", ["send(x, async=True)", "x.cuda(async)", "x.cuda({async: True})", "x.cuda(async=)"])
+def test_other_uses_of_a_keyword_are_no_python(call: str) -> None:
+    text = f"import torch\nx = torch.ones(4).cuda(async=True)\n{call}\n"
+    result = lint(SourceFile.from_text(text), Settings(fix=True, unsafe_fixes=True), CATALOGUE)
+    assert [finding.code for finding in result.findings] == ["invalid-syntax"]
+    assert result.text == text
+
+
+def test_number_that_a_function_takes_for_its_device() -> None:
+    """Where the function may choose another one itself, what it is given is rewritten."""
+    becomes(
+        """
+        import torch
+
+        def train(model, x, device=None):
+            if device is None:
+                device = torch.device("cuda")
+            return model(x.to(device))
+
+        def count(device=None):
+            return device + 1
+
+        def work(model, x):
+            train(model, x, device=0)
+            train(model, x, device="cpu")
+            count(device=0)
+        """,
+        """
+        import torch_xla
+
+        def train(model, x, device=None):
+            if device is None:
+                device = torch_xla.device()
+            return model(x.to(device))
+
+        def count(device=None):
+            return device + 1
+
+        def work(model, x):
+            train(model, x, device=torch_xla.device())
+            train(model, x, device="cpu")
+            count(device=0)
+        """,
+    )

@@ -830,3 +830,30 @@ def test_a_word_that_another_file_only_compares_stays(tmp_path: Path) -> None:
         "device = torch_xla.device()",
         "model = torch.nn.Linear(4, 4).to(device)",
     }
+
+
+def test_texts_that_functions_and_classes_of_other_files_take_for_their_device(tmp_path: Path) -> None:
+    pruner = """\
+import torch
+
+
+class Pruner:
+    def __init__(self, net, device, way):
+        self.net = net.to(device)
+        self.way = way
+
+
+def prune(net, ratio, device, count=10):
+    return net(torch.ones(3, 3).to(device)) * ratio
+"""
+    main = """\
+from torch import nn
+from pruner import Pruner, prune
+
+net = nn.Linear(3, 3)
+prune(net, 0.1, "cuda", count=3)
+Pruner(net, "cuda:0", "cuda")
+"""
+    texts = fixed(tmp_path, {"main.py": main, "pruner.py": pruner})
+    assert texts["main.py"] == main.replace('0.1, "cuda"', '0.1, "xla"').replace('"cuda:0"', '"xla"')
+    assert texts["pruner.py"] == pruner

@@ -1003,6 +1003,11 @@ SAVING_MODULES = {
         def save(model, path):
             torch.save(model.state_dict(), path)
 
+        def save_gathered(model, path):
+            with FSDP.state_dict_type(model, KIND, FullStateDictConfig(offload_to_cpu=True)):
+                state = model.state_dict()
+            torch.save(state, path)
+
         class Keeper:
             def save(self, model, path):
                 torch.save({"model": model.state_dict(), "epoch": 1}, path)
@@ -1031,9 +1036,9 @@ SAVING_MODULES = {
 @pytest.mark.parametrize(
     ("saved", "device", "told"),
     [
-        ('save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
-        ('save(path="x.pt", model=model)', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
-        ('keeper.save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:8"]),
+        ('save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:13"]),
+        ('save(path="x.pt", model=model)', '"cuda"', ["keeping.py:4", "keeping.py:13"]),
+        ('keeper.save(model, "x.pt")', '"cuda"', ["keeping.py:4", "keeping.py:13"]),
         ('model.save("x.pt")', '"cuda"', ["nets.py:5"]),
         # Nothing is on a device, nothing is handed over, or it goes back to the host.
         ('save(model, "x.pt")', '"cpu"', []),
@@ -1051,6 +1056,54 @@ def test_modules_whose_states_another_file_saves(tmp_path: Path, saved: str, dev
         found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
         places = [f"{Path(item['filename']).name}:{item['location']['row']}" for item in json.loads(found.out)]
         assert places == told
+
+
+COUNTING = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+        self.to("cuda")
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    def fit(self, batches):
+        right = 0
+        for x, y in batches:
+            y = y.to("cuda")
+            output = self.fc(x.to("cuda"))
+            self.optimizer.zero_grad()
+            F.cross_entropy(output, y).backward()
+            self.optimizer.step()
+            right += output.argmax(1).eq(y).cpu().sum()
+        return right
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "is_summed"),
+    [
+        ("print(net.fit(batches) / 10)", True),
+        ("net.fit(batches)", True),
+        ("print(net.fit(batches).item())", False),
+        ("share = net.fit(batches) / 10\nprint(share.numpy())", False),
+        ("print(net)", False),  # nobody sees who calls it
+        ("net.fit = print", False),
+        ("find().fit(batches)", False),  # anything's
+        ("print(find().fit(batches) / 10)", True),
+        ("print(find().fit(batches).item())", False),
+    ],
+)
+def test_totals_whose_function_another_file_calls(tmp_path: Path, used: str, is_summed: bool) -> None:
+    main = f"from lib import find\nfrom net import Net\n\nnet, batches = Net(), []\n{used}\n"
+    for name, text in {"pyproject.toml": "", "net.py": COUNTING, "main.py": main}.items():
+        (tmp_path / name).write_text(text)
+    told = tpulint("check", "--diff", "--unsafe-fixes", ".", cwd=tmp_path).out
+    assert ("+        right = right.item()" in told) is is_summed
+    assert "+            torch_xla.sync()" in told
 
 
 OWN_LOOP = """\

@@ -2167,6 +2167,64 @@ def count():
 
 
 @pytest.mark.parametrize(
+    ("behind", "is_number"),
+    [
+        ("print(count() / 100)", True),
+        ("share = count() / 100\nprint(round(share, 2), '%d' % share)", True),
+        ("shares = [count() for _ in range(2)]\nprint(shares.index(max(shares)))", True),
+        ("print(count().item())", False),
+        ("share = 100.0 * count()\nprint(share.numpy())", False),
+        ("share = -count()\nbest = share\nprint(best.item())", False),
+        ("def again():\n    return count() / 2\n\nprint(again().item())", False),
+        ("def again():\n    return 3, count()\n\nnumber, right = again()\nprint(number.real, right)", True),
+        ("def again():\n    return 3, count()\n\nnumber, right = again()\nprint(number, right.item())", False),
+        ("def again():\n    return 3, count()\n\nprint(again()[0].real, again()[1])", True),
+        ("def again():\n    return 3, count()\n\nprint(again()[1].item())", False),
+        ("total = 0\ntotal += count()\nprint(total.item())", False),
+    ],
+)
+@pytest.mark.parametrize("returned", ["right", "right / 4"])
+def test_what_a_function_returns_stays_a_tensor_where_callers_ask_it_as_one(
+    behind: str, is_number: bool, returned: str
+) -> None:
+    text = f"""
+def count():
+    right = 0
+    for x, y in loader:
+        output, y = model(x.to(device)), y.to(device)
+        F.cross_entropy(output, y).backward()
+        optimizer.step()
+        right += output.argmax(1).eq(y).cpu().sum()
+    right = {returned}
+    return right
+
+"""
+    assert ("right = right.item()" in port(SETUP + text + behind + "\n").text) is is_number
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_number"),
+    [
+        ("share = 100.0 * right / 8\nprint(share)", True),
+        ("share = 100.0 * right / 8\nprint(share.item())", False),
+        ("right = right / 8\nprint(right.numpy())", False),
+        ("print('%d' % right + '.'.strip())", True),
+    ],
+)
+def test_shares_of_totals_that_are_asked_as_tensors(behind: str, is_number: bool) -> None:
+    text = f"""
+right = 0
+for x, y in loader:
+    output, y = model(x.to(device)), y.to(device)
+    F.cross_entropy(output, y).backward()
+    optimizer.step()
+    right += output.argmax(1).eq(y).cpu().sum()
+{behind}
+"""
+    assert ("right = right.item()" in port(SETUP + text).text) is is_number
+
+
+@pytest.mark.parametrize(
     ("made", "item"),
     [
         ("penalty = F.mse_loss(output, y)", "loss"),
@@ -4198,6 +4256,68 @@ def test_what_a_dict_or_list_may_not_hold_yet_is_not_stacked(logs: str, put: str
     assert ("step_values.tolist()" in ported) == together
 
 
+FETCHED_IN_BLOCK = """
+seen = {}
+for step, (x, y) in enumerate(loader):
+    output = model(x.to(device))
+    loss, norm, mean = F.mse_loss(output, y.to(device)), output.norm(), output.mean()
+    loss.backward()
+    optimizer.step()
+    step_values = torch.stack((norm, loss)).detach()
+    torch_xla.sync()
+    ADDED
+    if step % 10 == 0:
+        norm_value, loss_value = step_values.tolist()
+        SHOWN
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "stacked", "fetched"),
+    [
+        ("print(LOSS)\n    seen.update(norm=NORM)", "norm, loss", "norm_value, loss_value"),
+        ("seen.update(loss=LOSS)\n    print(MEAN)", "norm, loss, mean", "norm_value, loss_value, mean_value"),
+        ("last = MEAN\n    print(NORM, last)", "norm, loss, mean", "norm_value, loss_value, last"),
+    ],
+)
+def test_values_that_some_steps_fetch_are_fetched_in_each_with_those_of_each(
+    added: str, stacked: str, fetched: str
+) -> None:
+    text = FETCHED_IN_BLOCK.replace("SHOWN", "print(norm_value, loss_value)")
+    read = added
+    for name in ("loss", "norm", "mean"):
+        read = read.replace(name.upper(), f"{name}.item()")
+        added = added.replace(f"last = {name.upper()}\n    ", "").replace(name.upper(), f"{name}_value")
+    expected = text.replace("(norm, loss))", f"({stacked}))")
+    expected = expected.replace("        norm_value, loss_value = step_values.tolist()\n", "")
+    expected = expected.replace("    ADDED", f"    {fetched} = step_values.tolist()\n    {added}")
+    assert port(SETUP + text.replace("ADDED", read), select=("TPU106",)).text == SETUP + expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # What else needs the numbers of the last block, or its variables, would see those of other steps.
+        ("SHOWN\n", "print(norm_value)\nprint(loss_value)\n"),
+        ("    ADDED", "    norm_value = 0.0\n    ADDED"),
+        ("        SHOWN\n", "        print(norm_value)\n    if step % 20 == 0:\n        print(loss_value)\n"),
+        ("        SHOWN\n", ""),
+        ("    if step", "    for _ in range(2):\n     if step"),
+    ],
+)
+def test_values_that_some_steps_fetch_and_others_may_need_are_left_as_they_are(before: str, after: str) -> None:
+    text = FETCHED_IN_BLOCK.replace(before, after).replace("SHOWN", "print(norm_value)")
+    fixed = port(SETUP + text.replace("ADDED", "print(norm.item(), loss.item())"), select=("TPU106",)).text
+    assert "norm_value, loss_value = step_values.tolist()\n    print" not in fixed
+    assert "step_values_2.tolist()" in fixed
+
+
+def test_one_value_of_each_step_is_read_by_itself() -> None:
+    text = FETCHED_IN_BLOCK.replace("SHOWN", "print(norm_value, loss_value)").replace("ADDED", "print(loss.item())")
+    result = port(SETUP + text, select=("TPU106",))
+    assert result.text == SETUP + text and not result.findings
+
+
 @pytest.mark.parametrize(("later", "together"), [("", True), ("print(value.shape)", False), ("value = 1", True)])
 def test_the_last_tensor_of_a_dict_stays_one_for_what_follows_its_loop(later: str, together: bool) -> None:
     text = f"""
@@ -4401,6 +4521,40 @@ def test_sums_in_a_dict_are_not_read_behind_a_loop_with_an_else() -> None:
     assert ".item()" not in mended.partition("+=")[2].partition("\n")[0]
     given_up = dedent(text.replace("ELSE", "else:\n                continue"))
     assert port(SETUP + given_up, select=("TPU101", "TPU104")).text.removeprefix(SETUP) == given_up
+
+
+@pytest.mark.parametrize(
+    ("other", "is_summed"),
+    [
+        ('sums["norm"] += norm.item()', True),
+        ('sums["count"] += len(x)', True),
+        ('print(sums["count"])', True),
+        ('sums["count"] = 3', True),
+        ('print(sums["loss"])', False),
+        ("print(sums)", False),
+        ("print(sums[NAME])", False),
+        ('print(sums.get("count"))', False),
+        ("for key in sums: print(key)", False),
+        ('print(others.sums["count"])', False),  # it may be the same
+    ],
+)
+def test_sum_in_a_dict_with_other_entries(other: str, is_summed: bool) -> None:
+    text = f"""
+for epoch in range(3):
+    sums = {{"loss": 0.0, "norm": 0.0, "count": 0}}
+    for x, _ in loader:
+        loss, norm = model(x.to(device)).mean(), model.weight.norm()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        sums["loss"] += loss.item()
+        {other}
+    print(sums)
+"""
+    mended = port(SETUP + text, select=("TPU101", "TPU104")).text
+    assert ('    sums["loss"] += device_loss.item()\n' in mended) is is_summed
+    if "norm.item()" in other:
+        assert '    sums["norm"] += device_norm.item()\n' in mended
 
 
 # -------------------------------------------------------------------- what is put together early

@@ -337,3 +337,53 @@ def test_inputs_of_a_wrapper_that_stays(tmp_path: Path, moved: str, asked: str, 
     assert text.count("DataParallel(model") == wrappers
     tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU0,TPU604", cwd=tmp_path)
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("renamed", "stays"),
+    [
+        ("{key[len('module.'):]: value for key, value in state.items()}", True),
+        ("{key[7:]: value for key, value in state.items()}", True),
+        ("{key: state['module.' + key] for key in model.state_dict()}", True),
+        ("{key.replace('module.', ''): value for key, value in state.items()}", False),
+        ("{key[7:] if key.startswith('module.') else key: value for key, value in state.items()}", False),
+    ],
+)
+def test_another_file_that_waits_for_the_prefix(tmp_path: Path, renamed: str, stays: bool) -> None:
+    """What it reads was saved by the wrapped model, here: without the wrapper its keys are others."""
+    main = """\
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(4, 2)).cuda()
+torch.save(net.state_dict(), "last.pt")
+"""
+    test = f"""\
+import torch
+
+def resume(model):
+    state = torch.load("last.pt")
+    model.load_state_dict({renamed})
+"""
+    text = ported(tmp_path, main, test=test)
+    assert ("DataParallel" in text) is stays, text
+
+
+def test_a_branch_that_has_a_wrapper_for_processes(tmp_path: Path) -> None:
+    """A state with the prefix is loaded by both."""
+    main = """\
+import sys
+import torch
+from torch import nn
+
+net = nn.Linear(4, 2)
+if "--distributed" in sys.argv:
+    net = nn.parallel.DistributedDataParallel(net.cuda())
+else:
+    net = nn.DataParallel(net).cuda()
+net.load_state_dict(torch.load("last.pt"))
+"""
+    text = ported(tmp_path, main)
+    assert "nn.DataParallel(net)" in text and "consume_prefix" not in text
+    alone = ported(tmp_path, main.replace("nn.parallel.DistributedDataParallel(net.cuda())", "net.cuda()"))
+    assert "nn.DataParallel(net)" not in alone and "consume_prefix" in alone

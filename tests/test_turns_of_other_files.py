@@ -1011,3 +1011,54 @@ def test_step_that_helps_with_the_loss_of_another(tmp_path: Path, backward: str,
     """A boundary between the two passes would have everything in between kept: the step ends where it is called."""
     helped = HELPED.replace("  # TPU301", "") if ends_there else HELPED
     agree(tmp_path, "TPU301", helped=helped, main=OUTER.format(backward))
+
+
+def test_a_ring_that_is_filled_while_an_agent_is_asked(tmp_path: Path) -> None:
+    """The turns are graphs of their own, since each reads the action; without a read all may be one."""
+    agent = """\
+    import torch
+    from torch import nn
+
+    class Agent:
+        def __init__(self, device):
+            self.net = nn.Linear(4, 2).to(device)
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+            self.ring = Ring(device)
+            self.device = device
+
+        def ask(self, state):
+            with torch.no_grad():
+                return self.net(torch.as_tensor(state).to(self.device)).argmax()READ
+
+        def train(self):
+            loss = self.net(self.ring.draw(8)).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+    class Ring:
+        def __init__(self, device):
+            self.states = torch.zeros(64, 4, device=device)
+            self.at = 0
+
+        def add(self, state):
+            self.states[self.at] = torch.as_tensor(state)MARK
+            self.at = (self.at + 1) % 64
+
+        def draw(self, count):
+            return self.states[torch.randint(64, (count,), device=self.states.device)]
+    """
+    program = """\
+    import torch
+    from agent import Agent
+
+    agent = Agent(torch.device("cuda"))
+    for step in range(1000):
+        action = agent.ask(state)
+        agent.ring.add(state)
+        if step % 50 == 0:
+            for _ in range(50):
+                agent.train()
+    """
+    for read, mark in ((".item()", "  # TPU201"), ("", "")):
+        agree(tmp_path, "TPU201", main=program, agent=agent.replace("READ", read).replace("MARK", mark))

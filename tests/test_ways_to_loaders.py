@@ -6,8 +6,10 @@ Lines of which something must be said are marked with the code of the rule; no o
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from command import tpulint
 from marked_files import SETUP, agree
 
 CODES = "TPU501,TPU516"
@@ -302,3 +304,47 @@ def test_loaders_of_a_module_that_an_option_chooses(tmp_path: Path, name: str) -
         (tmp_path / folder).mkdir()
     silent = loaders.replace("  # TPU501", "")
     agree(tmp_path, CODES, main=program, **{"sets/digits": loaders, "sets/faces": loaders, "others/sounds": silent})
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "left_out"),
+    [
+        ("is_train", "True", "is_train"),
+        ("train", "True", "train"),
+        ('split == "train"', '"train"', 'split == "train"'),
+        ("train", "samples", None),  # what is asked for may be the samples themselves
+        ("fast", "True", None),
+    ],
+)
+def test_one_function_that_makes_the_loaders_of_training_and_tests(
+    tmp_path: Path, asked: str, given: str, left_out: str | None
+) -> None:
+    """A parameter that it asks anyhow says what is left out; the test goes through all samples as before."""
+    name = asked.split(" ")[0]
+    other = '"test"' if given.startswith('"') else "False" if given == "True" else "others"
+    program = dedent(SETUP) + dedent(
+        f"""
+        from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
+
+        def load(data, {name}):
+            if {asked}:
+                sampler = RandomSampler(data)
+            else:
+                sampler = SequentialSampler(data)
+            batches = BatchSampler(sampler, 8, drop_last=False)
+            return DataLoader(data, batch_sampler=batches)
+
+        for x, y in load(samples, {given}):
+            optimizer.zero_grad()
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+        with torch.no_grad():
+            for x, y in load(others, {other}):
+                print(F.mse_loss(model(x.to(device)), y.to(device)))
+        """
+    )
+    (tmp_path / "main.py").write_text(program)
+    answer = tpulint("--fix", "--unsafe-fixes", "--select=TPU501", ".", cwd=tmp_path)
+    assert answer.status == 0, answer.out
+    text = (tmp_path / "main.py").read_text()
+    assert text == program.replace("drop_last=False", f"drop_last={left_out}" if left_out else "drop_last=False")

@@ -15,7 +15,8 @@ from tpulint.languages import CONFIGURATION, PYTHON, is_notebook, language_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.model import Edit
+    from tpulint.model import Edit, Span
+    from tpulint.old_keywords import Readable
 
 _NEWLINE = r"\r\n|\r|\n"
 _COOKIE = rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
@@ -51,7 +52,7 @@ class SourceFile:
     ``text`` keeps the original newlines, so an edit changes the bytes of its own span and nothing else.
     """
 
-    __slots__ = ("_has_any", "_line_starts", "bom", "encoding", "newline", "path", "text")
+    __slots__ = ("_has_any", "_line_starts", "_read_as", "bom", "encoding", "newline", "path", "text")
 
     cell_starts: Sequence[int] = ()
     """Offsets where the cells of a notebook begin; none for other files."""
@@ -65,6 +66,7 @@ class SourceFile:
         self.bom = bom
         self.newline = newline or _dominant_newline(text)
         self._line_starts: list[int] | None = None
+        self._read_as: Readable | None = None
         self._has_any: dict[tuple[str, ...], bool] = {}
 
     @classmethod
@@ -154,11 +156,26 @@ class SourceFile:
     @property
     def code(self) -> str:
         """The text as Python reads it, equal in length: without the magics of a notebook."""
-        return self.text
+        return self.text if self._read_as is None else self._read_as.code
+
+    @property
+    def old_keywords(self) -> tuple[Span, ...]:
+        """Names of arguments that Python reads no more, ``async=True``; the tree has others in their place."""
+        return () if self._read_as is None else self._read_as.places
 
     def parse(self) -> ast.Module:
         """The tree of the code. Raises what ``ast.parse`` does."""
-        return ast.parse(self.text)
+        try:
+            return ast.parse(self.code)
+        except SyntaxError:
+            if self._read_as is not None or "async" not in self.text:
+                raise
+            from tpulint.old_keywords import readable
+
+            self._read_as = readable(self.text)
+            if self._read_as is None:
+                raise
+            return self.parse()
 
     def cell_rows(self, row: int) -> tuple[int, int]:
         """First and last row of the cell that holds a row; of the file, where there are no cells."""

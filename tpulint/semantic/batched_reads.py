@@ -29,7 +29,7 @@ class ReadGroup(NamedTuple):
     tensors: tuple[ast.expr, ...]
     """The different tensors that are read in every turn and not fetched yet, in order of position."""
     fetch: Fetch | None
-    """Values that are fetched behind the boundary already."""
+    """Values that are fetched behind the boundary already, be it in some turns."""
     names: dict[ast.Assign, ast.expr]
     """Statements ``x = tensor.item()`` that can go when the variable is given its number with the others."""
     optional: frozenset[str] = frozenset()
@@ -156,6 +156,8 @@ class BatchedReads:
             and not may_be_placeholder(index, read.tensor, boundary)
             and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
+        if fetch is None and pace is Pace.STEP and len(always) > 1:
+            fetch = self._fetches.in_block(boundary)
         known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
         for read in always:

@@ -378,4 +378,6 @@ class ChangingNumbers:
     def _has_turns_apart(self) -> bool:
         """Whether some code of the file runs in turns that are graphs of their own, be they those of another file."""
         called = self._index.regions.called_steps
-        return any(map(self.separates_turns, self._index.turn_code.loops)) or any(c.call.turn == STEP for c in called)
+        return any(map(self.separates_turns, self._index.turn_code.loops)) or any(
+            one.call.turn == STEP or self._index.reads.inside(one.node) for one in called
+        )  # an agent is asked for an action, which is read, in every turn

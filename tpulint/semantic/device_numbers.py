@@ -10,7 +10,7 @@ from tpulint.semantic.device_sites import branches, devices_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.values import is_cpu
 from tpulint.semantic.variables import says_device
 
@@ -105,6 +105,21 @@ class DeviceNumbers:
             for name, given in arguments_given(call, found.node, is_method):
                 if says_device(name) and _only_moves_to(found, name):
                     yield given
+        for function in self._tree.functions if self._index.source.has_any(("device=",)) else ():
+            names = [item.arg for item in (*function.args.args, *function.args.kwonlyargs) if says_device(item.arg)]
+            for name in names:
+                if self._is_only_device(function, name):
+                    yield from self._index.definitions.arguments.of(function, name)
+
+    def _is_only_device(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function only takes a parameter for a device, or asks whether it was given one."""
+        loads = [node for node in self._tree.names_called(name) if self._tree.encloses(function, node)]
+        loads = [node for node in loads if isinstance(node.ctx, ast.Load)]
+        if any(map(self._indices.is_number, loads)):
+            return False  # told where it is used
+        return any(map(self._takes_device, loads)) and all(
+            self._takes_device(load) or _asks_for_none(self._tree.parents[load]) for load in loads
+        )
 
     def _is_device_value(self, node: ast.expr) -> bool:
         derived = self._flow.derives(node) or self._index.xla_devices.is_device(node)
@@ -139,6 +154,16 @@ class DeviceNumbers:
         ):
             return True
         return self._flow.places.of(load).kind == "device"
+
+
+def _asks_for_none(node: ast.AST) -> bool:
+    """``device is None``"""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        and isinstance(node.comparators[0], ast.Constant)
+        and node.comparators[0].value is None
+    )
 
 
 def _only_moves_to(function: Definition, name: str) -> bool:

@@ -22,6 +22,8 @@ class Fetch(NamedTuple):
     """The variable that holds the number, by the dump of the tensor."""
     optional: frozenset[str]
     """Dumps of those that may be None, for which another tensor stands in: ``loss if aux is None else aux``."""
+    is_in_block: bool = False
+    """Whether it is made in some turns only, in a block behind the boundary, and could be made in each."""
 
 
 class Fetches:
@@ -34,13 +36,37 @@ class Fetches:
         """The fetch right behind a boundary of what is stacked in front of it."""
         suite = self._index.tree.suite_of(boundary)
         at = suite.index(boundary)
-        statement = suite[at + 1] if at + 1 < len(suite) else None
+        return self._fetch(suite[at + 1], suite[:at]) if at + 1 < len(suite) else None
+
+    def in_block(self, boundary: ast.Expr) -> Fetch | None:
+        """The first such fetch of some turns, ``if step % 10 == 0:``, whose numbers nothing needs but its block."""
+        suite = self._index.tree.suite_of(boundary)
+        at = suite.index(boundary)
+        for block in (statement.body for statement in suite[at + 1 :] if isinstance(statement, ast.If)):
+            for statement in block:
+                fetch = self._fetch(statement, suite[:at]) if len(block) > 1 else None
+                if fetch is not None and self._is_of_block(fetch, block):
+                    return fetch._replace(is_in_block=True)
+        return None
+
+    def _is_of_block(self, fetch: Fetch, block: list[ast.stmt]) -> bool:
+        """Whether the variables for the numbers are nothing but that, and read in a block alone."""
+        index, targets = self._index, fetch.statement.targets[0]
+        assert isinstance(targets, ast.Tuple)
+        names = [name for name in targets.elts if isinstance(name, ast.Name)]
+        uses = [use for name in names for use in index.names.loads_of(name)]
+        return all(len(index.names.bindings(name)) == 1 for name in names) and all(
+            any(index.tree.encloses(statement, use) for statement in block) for use in uses
+        )
+
+    def _fetch(self, statement: ast.stmt, front: list[ast.stmt]) -> Fetch | None:
+        """The fetch that a statement makes of what is stacked by one of those in front of a boundary."""
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             return None
         targets, func = statement.targets[0], statement.value.func
         if not isinstance(targets, ast.Tuple) or not isinstance(func, ast.Attribute) or func.attr != "tolist":
             return None
-        stack = self._stacked(func.value, suite[:at])
+        stack = self._stacked(func.value, front)
         names = [item.id for item in targets.elts if isinstance(item, ast.Name)]
         if stack is None or not len(names) == len(stack.elts) == len(targets.elts):
             return None

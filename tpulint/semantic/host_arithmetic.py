@@ -35,10 +35,6 @@ TYPES = {
 """What ``astype`` is given, and the tensor's method for it."""
 
 
-_NUMERIC = ("builtins.", "math.", "numpy.")
-"""Beginnings of the names of functions that take numbers as well as tensors."""
-
-
 class HostArrays(NamedTuple):
     """Arithmetic of one loop that can be done by torch instead."""
 
@@ -115,18 +111,7 @@ class HostArithmetic:
             return False
         found = self._index.names.find(statement.target.id, self._index.names.scope_of(statement.target))
         uses = [] if found is None else self._index.names.loads(statement.target.id, found[0])
-        return not any(map(self._may_need_tensor, uses))
-
-    def _may_need_tensor(self, use: ast.Name) -> bool:
-        """Whether a use of a total asks for what tensors have, or hands it to code that is not seen and may do so."""
-        index, parent = self._index, self._index.parent(use)
-        if isinstance(parent, ast.Call) and parent.func is not use:
-            name = index.qualified_name(parent.func) or ("" if isinstance(parent.func, ast.Name) else _NUMERIC[0])
-            return not name.startswith(_NUMERIC) and not index.reads.is_output(parent)
-        if isinstance(parent, ast.Return):
-            function = index.function_of(parent)
-            return function is not None and not index.definitions.calls_of(function)
-        return isinstance(parent, ast.Attribute)
+        return not any(map(self._index.tensor_needs.may_follow, uses))
 
     def _names_number(self, statement: ast.Assign) -> bool:
         """Whether a tensor that a statement names is only read, shown or added up, as a number would be."""

@@ -19,6 +19,7 @@ _DEPTH = 4
 _OF_HOST = (Kind.SCHEDULER, Kind.SCALER, Kind.LOADER)
 _WORDS_OF_HOST = ("sched", "scaler", "loader", "sampler")
 """Parts of the names of objects that keep no tensors of the device."""
+_GATHERS = "state_dict_type"
 
 
 class SavedStates:
@@ -92,10 +93,18 @@ class SavedStates:
         named = last_name(func.value).lower()
         if index.kind(func.value) in _OF_HOST or any(word in named for word in _WORDS_OF_HOST):
             return False
+        if self._is_gathered(call):
+            return False
         return not any(
             isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
             for part in index.tree.inside(call)
         )
+
+    def _is_gathered(self, call: ast.Call) -> bool:
+        """Whether FSDP puts a state together, where its configuration says: ``with FSDP.state_dict_type(model):``."""
+        blocks = (one for one in self._index.tree.ancestors(call) if isinstance(one, ast.With))
+        opened = (item.context_expr for block in blocks for item in block.items)
+        return any(isinstance(one, ast.Call) and last_name(one.func) == _GATHERS for one in opened)
 
     def _is_bound(self, binding: Binding, depth: int) -> bool:
         """Whether a variable holds it: by its value, or by what calls pass for a parameter, here or in other files."""

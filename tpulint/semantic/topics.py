@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.statement_work import StatementWork
     from tpulint.semantic.step_cuts import StepCuts
     from tpulint.semantic.stretches import Stretches
+    from tpulint.semantic.tensor_needs import TensorNeeds
     from tpulint.semantic.tensor_types import TensorTypes
     from tpulint.semantic.totals import Totals
     from tpulint.semantic.turn_code import TurnCode
@@ -180,6 +181,9 @@ class Topics:
 
     host_arithmetic: HostArithmetic = topic()
     """NumPy arithmetic on copies of device tensors."""
+
+    tensor_needs: TensorNeeds = topic()
+    """What would miss the tensor where a number stood in for it."""
 
     scalars: Scalars = topic()
     """Single numbers on the device."""

@@ -183,9 +183,20 @@ class Totals:
                     regions += [item for item in index.definitions.properties(node.attr) if item not in regions]
                 if isinstance(node, ast.Return) and region is total.loop:
                     return False
-                if last_name(node) == name and not any(index.tree.encloses(item, node) for item in total.additions):
+                if last_name(node) != name or any(index.tree.encloses(item, node) for item in total.additions):
+                    continue
+                if not self._is_of_other_key(target, node):
                     return False
         return True
+
+    def _is_of_other_key(self, target: ast.expr, node: ast.AST) -> bool:
+        """Whether a container that a total is an entry of is only asked for another of its entries: ``sums["b"]``."""
+        index, entry = self._index, self._index.parent(node)
+        if not isinstance(target, ast.Subscript) or not isinstance(entry, ast.Subscript) or entry.value is not node:
+            return False
+        keys = [item.slice.value if isinstance(item.slice, ast.Constant) else None for item in (target, entry)]
+        is_same = index.text(entry.value) == index.text(target.value)
+        return is_same and None not in keys and keys[0] != keys[1]
 
     def _is_seen_by_lambda(self, target: ast.Name) -> bool:
         """Whether a lambda looks at a variable: it may be called in the loop, by anybody."""

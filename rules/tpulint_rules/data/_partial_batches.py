@@ -12,6 +12,9 @@ from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.tree import LoopNode
 
+_FLAGS = frozenset({"train", "is_train", "training", "is_training", "for_training"})
+"""Parameters that say whether the loaders of the training are to be made."""
+
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
     """Whether a loader is told a batch size, keeps what is left over, and may have something left over.
@@ -149,7 +152,7 @@ def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
         return index.text(shuffle[0])
     holder = index.parent(loader.call)
     if not isinstance(holder, ast.DictComp) or len(holder.generators) > 1 or holder.value is not loader.call:
-        return None
+        return _asked_by_function(index, loader.call)
     source, key = holder.generators[0], holder.key
     if not isinstance(source.target, ast.Name) or not isinstance(key, ast.Name) or key.id != source.target.id:
         return None
@@ -157,6 +160,32 @@ def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
     names = lists[0].elts if len(lists) == 1 and isinstance(lists[0], ast.List | ast.Tuple) else []
     trained = [name for name in names if isinstance(name, ast.Constant) and str(name.value).lower().startswith("train")]
     return f"{key.id} == {index.text(trained[0])}" if len(trained) == 1 < len(names) else None
+
+
+def _asked_by_function(index: SemanticIndex, call: ast.Call) -> str | None:
+    """What the function that makes a loader asks of a parameter beside it: ``is_train``, ``split == "train"``."""
+    function = index.function_of(call)
+    for node in index.tree.nodes_in(function, ast.If, ast.IfExp, functions=False) if function is not None else ():
+        test = node.test if isinstance(node, ast.If | ast.IfExp) else None
+        if test is None or index.tree.encloses(node, call):
+            continue  # a branch makes a loader of its own
+        if _is_for_training(index, test) or (isinstance(test, ast.Name) and _is_flag_of_training(index, test)):
+            return index.text(test)
+    return None
+
+
+def _is_flag_of_training(index: SemanticIndex, test: ast.Name) -> bool:
+    """Whether a name is a parameter that says if the loaders of the training are to be made: yes or no."""
+    bindings = index.flow.reaching(test) if test.id in _FLAGS else ()
+    functions = [one.statement for one in bindings if one.kind == "parameter"]
+    if not functions or len(functions) != len(bindings):
+        return False
+    return test.id != "train" or all(
+        isinstance(given, ast.Constant) and isinstance(given.value, bool)
+        for function in functions
+        if isinstance(function, FUNCTIONS)
+        for given in (index.definitions.arguments.of(function, test.id) or [ast.Constant(None)])
+    )
 
 
 def _is_for_training(index: SemanticIndex, test: ast.expr) -> bool:

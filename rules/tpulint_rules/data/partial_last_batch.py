@@ -46,7 +46,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         phases = phases_trained(ctx.index, loader)
         if not loader.feeds or (loader.feeds_evaluation and phases is None):
             continue
-        yield from _of_batch_samplers(ctx, loader, told)
+        yield from _of_batch_samplers(ctx, loader, told, phases or "True")
         if not may_be_partial(ctx.index, loader) or is_left_out_by_loops(ctx.index, loader.loops):
             continue
         if not _is_shuffled(loader):
@@ -87,7 +87,7 @@ def _shuffles(ctx: FileContext, call: ast.Call) -> str:
     return ctx.text(given[0]) if is_plain and any(one.kind in ("parameter", "loop") for one in bindings) else ""
 
 
-def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> Iterator[Finding]:
+def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST], trains: str) -> Iterator[Finding]:
     """``BatchSampler(sampler, size, drop_last=False)``, which decides in place of the loader."""
     for value in (loader.arguments or {}).get("batch_sampler", ()):
         for creation in ctx.index.moves.creations.of(value):
@@ -106,7 +106,7 @@ def _of_batch_samplers(ctx: FileContext, loader: Loader, told: set[ast.AST]) -> 
                 continue
             told.add(call)
             fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
-            fix.replace(given[0], "True")
+            fix.replace(given[0], trains)
             yield ctx.finding(call, _MESSAGE, fix)
 
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import Folding
+    from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.bindings import Binding
 
 WRAPPER = "torch.nn.DataParallel"
+_LOADS = "load_state_dict"
+_ADDS = r"""["']module\.["']\s*\+|f["']module\.\{"""
+_CUTS_OFF = r"""\[len\(["']module\.["']\)\s*:|\w\[7:\]"""
+_ASKS = r"""startswith\(\s*["']module|["']module\.?["']\s+(?:not\s+)?in\b|\[0?:7\]"""
 _STRIP = ".nn.modules.utils.consume_prefix_in_state_dict_if_present"
 
 
@@ -33,7 +40,7 @@ def strip_prefixes(
     With ``strict=False`` nothing would be loaded, and nobody told.
     """
     index = ctx.index
-    if index.mentions(r"""["']module\.["']\s*\+|f["']module\.\{"""):
+    if any(map(_waits_for_prefix, _files_of_states(index))):
         return False
     for call, loaded in index.method_calls("load_state_dict"):
         if target is None or not (same(target, loaded) or _is_copy(ctx, loaded, target)):
@@ -43,9 +50,28 @@ def strip_prefixes(
             continue  # in front of the wrapper, whose prefix such a state has not
         if folding is not None and folding.drops(call):
             continue
+        if any(_wraps_for_processes(index, binding) for binding in bindings):
+            return False  # another branch has a wrapper, too, which stays
         if not strip_prefix(ctx, fix, call):
             return False
     return True
+
+
+def _files_of_states(index: SemanticIndex) -> list[SemanticIndex]:
+    """This file, and those of its project that load states."""
+    return [index, *(index.imported.mentioning(_LOADS) or ())]
+
+
+def _waits_for_prefix(file: SemanticIndex) -> bool:
+    """Whether a file takes the prefix off keys, or puts it in front of them, without asking whether it is there."""
+    if file.mentions(_ADDS):
+        return True
+    return file.mentions(_CUTS_OFF) and not file.mentions(_ASKS)
+
+
+def _wraps_for_processes(index: SemanticIndex, binding: Binding) -> bool:
+    value = binding.value if binding.kind == "assign" else None
+    return isinstance(value, ast.Call) and last_name(value.func) == "DistributedDataParallel"
 
 
 def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:

@@ -34,7 +34,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         where = "step" if isinstance(loop, Step) else "evaluation batch"
         for read in group.reads:
             text = f"`{short(ctx.text(read.tensor))}`"
-            known = group.fetch is not None and ast.dump(read.tensor) in group.fetch.values
+            fetch = group.fetch
+            known = fetch is not None and not fetch.is_in_block and ast.dump(read.tensor) in fetch.values
             message = (
                 f"{text} is fetched once more in every {where}"
                 if known
@@ -173,12 +174,20 @@ def _name_for(
 
 
 def _extend(fix: FixBuilder, index: SemanticIndex, group: ReadGroup, fetch: Fetch, names: list[str]) -> None:
-    """More tensors for a stack that is fetched already."""
+    """More tensors for a stack that is fetched already, in each turn where it was in some."""
     targets = fetch.statement.targets[0]
     assert isinstance(targets, ast.Tuple)
     if group.tensors:
         items = "".join(f", {item}" for item in _items(fix, index, group))
         fix.insert(index.span(fetch.stack.elts[-1]).end, items)
+    if fetch.is_in_block:
+        known = [index.text(target) for target in targets.elts]
+        width = WIDTH - len(fix.indent_of(group.boundary))
+        if fix.has_comment(fetch.statement):
+            fix.give_up()
+        fix.delete(fetch.statement)
+        fix.insert_after(group.boundary, _line("", [*known, *names], f" = {index.text(fetch.statement.value)}", width))
+    elif group.tensors:
         fix.insert(index.span(targets.elts[-1]).end, "".join(f", {name}" for name in names))
 
 
