@@ -148,7 +148,9 @@ def test_what_is_moved_beside_a_tensor_that_lies_on_cuda() -> None:
             weights = counts.to("cuda") if output.device.type == "cuda" else counts
             if output.device.type == "cuda":
                 torch.cuda.synchronize()
-            return output * weights
+            if output.device.type != "cuda":
+                return output * weights
+            return output * weights.cuda()
         """,
         """
         import torch
@@ -162,7 +164,9 @@ def test_what_is_moved_beside_a_tensor_that_lies_on_cuda() -> None:
             weights = counts.to("xla") if output.device.type == "xla" else counts
             if output.device.type == "cuda":
                 torch.cuda.synchronize()
-            return output * weights
+            if output.device.type != "xla":
+                return output * weights
+            return output * weights.to(torch_xla.device())
         """,
     )
     stays(
@@ -1327,6 +1331,53 @@ def test_choice_of_the_user_is_compared_with_the_new_name() -> None:
         model = torch.nn.Linear(1, 1)
         if args.device == "xla":
             model = model.to(args.device)
+        """,
+    )
+
+
+def test_what_decides_a_move_is_a_device_by_whatever_name() -> None:
+    """The option changes with the comparison; a word that decides something else stays, as its comparison does."""
+    becomes(
+        """
+        import argparse
+        import torch
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--backend", default="cuda", choices=["cuda", "cpu"])
+        parser.add_argument("--way", default="cuda")
+        args = parser.parse_args()
+
+        def put(x, where):
+            return x.cuda() if where == "cuda" else x
+
+        model = torch.nn.Linear(1, 1)
+        if args.backend == "cuda":
+            model = model.cuda()
+        if args.way == "cuda":
+            print("fast")
+        print(model(put(torch.ones(1), "cuda")))
+        """,
+        """
+        import argparse
+        import torch
+        import torch_xla
+
+        device = torch_xla.device()
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--backend", default="xla", choices=["xla", "cpu"])
+        parser.add_argument("--way", default="cuda")
+        args = parser.parse_args()
+
+        def put(x, where):
+            return x.to(where) if where == "xla" else x
+
+        model = torch.nn.Linear(1, 1)
+        if args.backend == "xla":
+            model = model.to(device)
+        if args.way == "cuda":
+            print("fast")
+        print(model(put(torch.ones(1), "xla")))
         """,
     )
 

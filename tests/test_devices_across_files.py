@@ -769,6 +769,69 @@ def test_a_variable_of_another_file_that_is_the_host(tmp_path: Path) -> None:
     assert not changes(files, fixed(tmp_path, files))
 
 
+PUTTING = """\
+def put(x, place):
+    if place == "cuda":
+        return x.cuda()
+    elif place == "cpu":
+        return x.cpu()
+    else:
+        raise ValueError(place)
+
+
+def put_unless(x, place):
+    if place != "cuda":
+        return x
+    return x.cuda()
+
+
+def put_where(x, where="cuda"):
+    return x.cuda() if where.startswith("cuda") else x
+"""
+PUT = """\
+import torch
+from putting import put, put_unless, put_where
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model = put(torch.nn.Linear(4, 4), GIVEN)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(10):
+    loss = model(put_unless(put_where(torch.randn(8, 4)), place=device)).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MOVING = {
+    'if place == "xla":',
+    'if place != "xla":',
+    "return x.to(torch_xla.device())",
+    'def put_where(x, where="xla"):',
+    'return x.to(where) if where.startswith("xla") else x',
+}
+
+
+@pytest.mark.parametrize("given", ["device", '"cuda"', 'place="cuda"'])
+@pytest.mark.parametrize("start", ["", "import torch\n\n\n"])
+def test_a_move_that_a_comparison_in_another_file_decides(tmp_path: Path, given: str, start: str) -> None:
+    """The condition goes with the move, in a file that imports nothing of torch as well."""
+    files = {"putting.py": start + PUTTING, "main.py": PUT.replace("GIVEN", given)}
+    rows = {'device = "xla"'}
+    if given != "device":
+        rows.add(f"model = put(torch.nn.Linear(4, 4), {given.replace('cuda', 'xla')})")
+    assert changes(files, fixed(tmp_path, files)) == MOVING | rows
+
+
+def test_a_word_that_another_file_only_compares_stays(tmp_path: Path) -> None:
+    """Nothing is moved where it is what it is compared with."""
+    running = 'def run(x, way):\n    if way == "cuda":\n        print("fast")\n    return x * 2\n'
+    main = 'import torch\nfrom running import run\n\nmodel = torch.nn.Linear(4, 4).cuda()\nrun(model.weight, "cuda")\n'
+    files = {"running.py": running, "main.py": main}
+    assert changes(files, fixed(tmp_path, files)) == {
+        "device = torch_xla.device()",
+        "model = torch.nn.Linear(4, 4).to(device)",
+    }
+
+
 def test_texts_that_functions_and_classes_of_other_files_take_for_their_device(tmp_path: Path) -> None:
     pruner = """\
 import torch

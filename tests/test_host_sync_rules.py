@@ -881,6 +881,51 @@ def test_meter_that_needs_numbers(old: str, new: str) -> None:
     assert "torch_xla.sync()\n        losses.update(loss.item(), x.size(0))\n" in result.text
 
 
+NAMED = METERS.replace(
+    "losses.update(loss.item(), x.size(0))", "value = loss.item()\n        losses.update(value * 2, x.size(0))"
+)
+
+
+def test_meter_is_given_a_tensor_by_a_name() -> None:
+    result = port(SETUP + NAMED.replace("print(losses)", "print(losses, value)"))
+    assert "        value = loss.detach()\n        losses.update(value * 2, x.size(0))\n" in result.text
+    assert "            print(losses, value.item())\n" in result.text
+    assert "    return float(losses.avg)\n" in result.text
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.val = val", "self.val = round(val, 3)"),
+        ("        if i % 10", "        print(value)\n        if i % 10"),
+        ("        losses.update", "        best = min(value, 3)\n        losses.update"),
+        ("        losses.update", "        if i % 3:\n            value = 2\n        losses.update"),
+    ],
+    ids=["meter that rounds", "printed in every step", "compared", "another number"],
+)
+def test_meter_is_given_the_number_by_a_name(old: str, new: str) -> None:
+    assert old in NAMED
+    result = port(SETUP + NAMED.replace(old, new))
+    assert "value = loss.detach()\n        losses.update(value" not in result.text
+    assert "losses.update(value * 2, x.size(0))" in result.text and "    return losses.avg\n" in result.text
+
+
+def test_meter_of_an_evaluation_is_given_a_tensor_by_a_name() -> None:
+    evaluation = """
+def evaluate():
+    right = AverageMeter("right")
+    with torch.no_grad():
+        for x, y in loader:
+            part = (model(x.to(device)).argmax(1) == y.to(device)).float().mean().item()
+            right.update(part, len(x))
+    return right.avg
+"""
+    text = port(SETUP + METERS + evaluation).text
+    assert "            part = (model(x.to(device)).argmax(1) == y.to(device)).float().mean()\n" in text
+    assert "            right.update(part, len(x))\n" in text and "    return float(right.avg)\n" in text
+
+
 PROGRESS = """
 bar = tqdm(loader)
 for x, y in bar:
@@ -1189,6 +1234,45 @@ def test_list_of_pairs_and_list_of_a_function() -> None:
 
 
 # -------------------------------------------------------------------- moving behind the boundary
+
+RECORDED = """
+for step, (x, y) in enumerate(loader):
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    writer.add_scalar("loss", loss, step)
+    if step % 100 == 0:
+        writer.add_image("weights", model.weight, step)
+        writer.add_scalar("test", F.mse_loss(model(held_out), wanted).detach(), step)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+
+
+def test_a_record_of_a_step_moves_past_others() -> None:
+    """The writer has its step: which record comes first is nobody's business."""
+    text = port(SETUP + RECORDED).text
+    assert text.endswith('    optimizer.step()\n    torch_xla.sync()\n    writer.add_scalar("loss", loss, step)\n')
+    assert '    if step % 100 == 0:\n        writer.add_image("weights", model.weight, step)\n' in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('writer.add_scalar("loss", loss, step)', 'writer.add_scalar("loss", loss)'),
+        ('writer.add_scalar("loss", loss, step)', 'print("loss", loss)'),
+        ('writer.add_image("weights", model.weight, step)', 'print("test")'),
+        ('writer.add_image("weights", model.weight, step)', "writer.close()"),
+        ('writer.add_image("weights", model.weight, step)', "loss = loss * 2"),
+    ],
+    ids=["no step", "printed", "beside what is printed", "closed", "another value"],
+)
+def test_what_is_shown_in_order_stays(old: str, new: str) -> None:
+    """What stands between runs the model, whose weights are others behind the boundary."""
+    assert old in RECORDED
+    text = SETUP + RECORDED.replace(old, new)
+    shown = new if old.endswith("loss, step)") else 'writer.add_scalar("loss", loss, step)'
+    assert f"    {shown}\n    if step % 100 == 0:" in port(text).text
 
 
 def moved(body: str, expected: str) -> None:

@@ -53,7 +53,9 @@ class Deferrals:
         stays: list[ast.stmt] = []
         for item in statements:
             effect = effects.of(item)
-            along = meet(effect.reads, given | effects.changed_by(moved)) or (bool(moved) and effect.is_output)
+            shown = any(effects.of(one).is_output and not effects.of(one).is_record for one in moved)
+            along = meet(effect.reads, given | effects.changed_by(moved))
+            along |= bool(moved) and effect.is_output and (shown or not effect.is_record)
             (moved if item in chosen or along else stays).append(item)
         for item in moved:
             later = [other for other in stays if statements.index(other) > statements.index(item)]

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.compared_names import ComparedNames
 from tpulint.semantic.device_settings import GPU_NAMES, attribute, is_used_as_device, returned_by
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
@@ -36,6 +37,7 @@ class DeviceFlow:
         self._names = index.names
         self.variables = Variables(index)
         self.places = Places(index, self.variables)
+        self.compared = ComparedNames(index)
         self._device_keys: dict[Key, bool] = {}
         self._derived: dict[ast.expr, bool] = {}
 
@@ -99,10 +101,12 @@ class DeviceFlow:
             if depth > _DEPTH:
                 return False
             self._device_keys[key] = False
-            uses = (self.places.of(load) for load in self.variables.loads(key))
-            used = any(self.is_device_place(place, depth + 1) for place in uses) or self._is_field(key, depth)
+            used = any(self._is_used(load, depth) for load in self.variables.loads(key)) or self._is_field(key, depth)
             found = self._device_keys[key] = used or self._is_used_elsewhere(key)
         return found
+
+    def _is_used(self, load: ast.expr, depth: int) -> bool:
+        return self.is_device_place(self.places.of(load), depth + 1) or self.compared.asks_for_place(load)
 
     def _is_field(self, key: Key, depth: int) -> bool:
         """Whether a variable of a class, read as an attribute, holds a device; members ``CUDA`` are looked at apart."""
@@ -155,7 +159,9 @@ class DeviceFlow:
 
     def _derives(self, node: ast.expr, depth: int) -> bool:
         if self.cuda_index(node) is not None:
-            return True
+            place = self.places.of(node)
+            # A word that only a comparison takes for something stays, and the comparison with it.
+            return place.kind != "variable" or self.is_device_place(place) or _is_member(place)
         if isinstance(node, ast.IfExp):
             return self.derives(node.body, depth) or self.derives(node.orelse, depth)
         if isinstance(node, ast.BoolOp):
@@ -179,7 +185,9 @@ class DeviceFlow:
             if says_device(node.attr):
                 derived = any(self.derives(value, depth) for value in stored)
                 return derived or self._is_given_in(node) or self._is_of_other_file(node)
-            return bool(stored) and all(self.derives(value, depth) for value in stored)
+            found = [self.derives(value, depth) for value in stored]
+            is_used = any(found) and any(map(self.is_device_variable, self.variables.keys_of(node)))
+            return is_used or (bool(stored) and all(found))
         if isinstance(node, ast.Name):
             derived = any(self._binding_derives(binding, depth) for binding in self._names.bindings(node))
             return derived or holds_device(self._index, node)
@@ -256,6 +264,11 @@ class DeviceFlow:
             return False
         function = qualified_in_file(self._tree, binding.statement)
         return any(call.function == function and f"{binding.name}{part}" in call.gpus for call in calls)
+
+
+def _is_member(place: Place) -> bool:
+    """Whether a class gives a value a name: what reads it decides."""
+    return any(isinstance(scope, ast.ClassDef) for _, scope, _ in place.keys)
 
 
 def _is_xla(index: SemanticIndex, node: ast.expr) -> bool:

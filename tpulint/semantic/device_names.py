@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cached_property
 
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
@@ -19,12 +18,6 @@ from tpulint.semantic.variables import last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-
-_DEVICES = (
-    "cuda", "gpu", "cpu", "tpu", "xla", "mps", "xpu", "npu", "hpu", "ipu", "mlu", "musa", "meta", "device", "neuron",
-    "rocm", "hip", "dml", "vulkan", "auto", "none", "all",
-)  # fmt: skip
-"""Words in texts that name a device, or stand for the choice of one."""
 
 
 class DeviceNames:
@@ -138,43 +131,10 @@ class DeviceNames:
             return False
         sides = [comparison.left, comparison.comparators[0]]
         other = next((side for side in sides if not self._tree.encloses(side, node)), None)
-        if other is None or last_name(other) in self._ways:
+        if other is None or self._flow.compared.is_way(other):
             return False
-        return self._flow.derives(other) or (_is_type_of_tensor(other) and self._moves_beside(comparison))
-
-    def _moves_beside(self, comparison: ast.Compare) -> bool:
-        """``if x.device.type == "cuda": y = y.cuda()``: on another device y has to go where x is, as well."""
-        root = self._placement.root(comparison)
-        holder = self._tree.parents[root]
-        if (
-            not isinstance(holder, ast.If | ast.IfExp)
-            or holder.test is not root
-            or names_other_backend(self._tree.text(holder))
-        ):
-            return False
-        taken = [holder.body] if isinstance(holder, ast.IfExp) else holder.body
-        moves = [*self._tree.attributes_called("cuda"), *self._tree.attributes_called("to")]
-        return any(
-            isinstance(call := self._tree.parents[move], ast.Call)
-            and call.func is move
-            and (move.attr == "cuda" or _names_cuda(call.args))
-            for move in moves
-            if any(self._tree.encloses(code, move) for code in taken)
-        )
-
-    @cached_property
-    def _ways(self) -> frozenset[str]:
-        """Last names of what is compared with words that are no devices: ``self.backend in ["cuda", "naive"]``."""
-        found = set[str]()
-        for text in self._tree.strings:
-            holder = self._tree.parents[text]
-            comparison = self._tree.parents[holder] if isinstance(holder, ast.List | ast.Tuple | ast.Set) else holder
-            if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
-                continue
-            if not _may_name_device(str(text.value)):
-                sides = (comparison.left, comparison.comparators[0])
-                found.update(last_name(side) for side in sides if isinstance(side, ast.Name | ast.Attribute))
-        return frozenset(found)
+        beside = _is_type_of_tensor(other) and self._flow.compared.decides_move(comparison)
+        return beside or self._flow.derives(other)
 
     def _is_whole_pattern(self, node: ast.expr) -> bool:
         """Whether ``case "cuda":`` compares the subject itself, not a part of it."""
@@ -213,17 +173,7 @@ class DeviceNames:
         return any(self._flow.is_device_place(self._flow.places.of(load)) for load in loads)
 
 
-def _names_cuda(given: list[ast.expr]) -> bool:
-    first = given[0] if given else None
-    return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
-
-
 def _is_type_of_tensor(node: ast.expr) -> bool:
     """``x.device.type``"""
     device = node.value if isinstance(node, ast.Attribute) and node.attr == "type" else None
     return isinstance(device, ast.Attribute) and device.attr == "device"
-
-
-def _may_name_device(text: str) -> bool:
-    lowered = text.lower()
-    return not text or text.startswith(":") or text.isdecimal() or any(word in lowered for word in _DEVICES)

@@ -26,6 +26,10 @@ _CHANGING = frozenset({
     "add", "update", "setdefault", "sort", "reverse", "rotate", "subtract", "fill", "put", "resize", "partition",
 })  # fmt: skip
 """Methods that change lists, dicts, sets, queues and arrays."""
+_RECORDING = frozenset({
+    "add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_figure", "add_text", "add_video",
+})  # fmt: skip
+"""Methods of TensorBoard's writers, which keep a value under its name and the number of its step."""
 _TRAINED = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER)
 
 _ORDER = "order of keys"
@@ -45,6 +49,8 @@ class Effect(NamedTuple):
     modules: frozenset[Path]
     """Modules it reads."""
     is_output: bool
+    is_record: bool
+    """Whether it puts out nothing but values with the number of their step: it does not matter which comes first."""
     is_movable: bool
     """Whether running it a little later only changes when its effect is seen."""
     updates: bool
@@ -76,12 +82,14 @@ class Effects:
             orders = self._orders_set(nodes) if not isinstance(statement, ast.AugAssign) else set()
             reads |= orders
             trained = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and self._is_module(node)]
+            outputs = [node for node in nodes if isinstance(node, ast.Call) and self._index.reads.is_output(node)]
             found = self._memo[statement] = Effect(
                 frozenset(reads),
                 frozenset((name.id,) for name in names if not isinstance(name.ctx, ast.Load)),
                 self._changes(statement, nodes, 0) | orders,
                 frozenset(map(self._path, trained)),
-                any(isinstance(node, ast.Call) and self._index.reads.is_output(node) for node in nodes),
+                bool(outputs),
+                all(map(_records, outputs)),
                 self._is_movable(statement, nodes),
                 bool(self._index.regions.updates_in(statement)),
             )
@@ -212,6 +220,8 @@ class Effects:
         if not func.attr.endswith("_") and (kind is Kind.TENSOR or (kind is Kind.HOST and func.attr not in _CHANGING)):
             return frozenset()
         receiver = self._path(func.value)
+        if _records(call):
+            return frozenset()
         if index.flow.reaching_attribute(func):
             return frozenset({(*receiver, func.attr)})  # an object that is called: `self.model(x)`
         method = index.definitions.function_called(call)
@@ -269,6 +279,13 @@ class Effects:
             found = takes or any(one is not None and self._differentiates(one, depth + 1) for one in further)
             self._differentiating[run.node] = found
         return found
+
+
+def _records(call: ast.Call) -> bool:
+    """``writer.add_scalar("loss", loss, step)``"""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _RECORDING:
+        return False
+    return len(call.args) > 2 or any(keyword.arg == "global_step" for keyword in call.keywords)
 
 
 def meet(some: frozenset[Path], others: frozenset[Path]) -> bool:

@@ -11,6 +11,7 @@ from tpulint.semantic.regions import Pace, Step
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.meters import Metered
 
 
 class HeldValue(NamedTuple):
@@ -22,6 +23,8 @@ class HeldValue(NamedTuple):
     """Where the number is needed; reading it there costs less than reading it early."""
     mixed: frozenset[ast.Name] = frozenset()
     """Those behind the loop, where the variable still holds its first number when the loop had no turns."""
+    meters: tuple[Metered, ...] = ()
+    """What else takes the tensor as it is."""
 
 
 class HeldValues:
@@ -44,6 +47,12 @@ class HeldValues:
         uses = self.uses_of(statement, statement.targets[0], mixed)
         if not uses:
             return None
+        metered = self._metered(uses)
+        others = [use for use in uses if use not in metered]
+        if all(map(self.is_rare, others)):
+            uses = others
+        else:  # the number is there in every step
+            metered = {}
         is_late = index.boundaries.is_behind(statement, loop)
         # Arithmetic behind a boundary is a graph of its own; one that is still to be set comes behind that.
         is_plain = statement.value in nodes or not index.boundaries.has(loop)
@@ -51,7 +60,7 @@ class HeldValues:
             return None
         if not all(self._may_read(use, loop) for use in uses):
             return None
-        return HeldValue(statement, tuple(reads), tuple(uses), mixed)
+        return HeldValue(statement, tuple(reads), tuple(uses), mixed, tuple(metered.values()))
 
     def _may_hold_number(self, statement: ast.Assign) -> frozenset[ast.Name]:
         """Uses behind the loop of a step that see what it gives a variable last, or the number before the loop."""
@@ -71,15 +80,23 @@ class HeldValues:
         return frozenset(found)
 
     def added_up(self, read: Read) -> HeldValue | None:
-        """The variable a read of an evaluation batch is given to, where all its uses add it up or collect it."""
+        """The variable a read of an evaluation batch is given to, where all its uses collect it or add it up."""
         index = self._index
         statement = index.statement_of(read.node)
         if not self.is_holdable(read) or not isinstance(statement, ast.Assign):
             return None
         uses = self.uses_of(statement, statement.targets[0]) if isinstance(statement.targets[0], ast.Name) else None
-        if not uses or not all(index.totals.accepts(use) or index.filled_lists.accepts(use) for use in uses):
+        metered = self._metered(uses or [])
+        rest = [use for use in uses or [] if use not in metered]
+        if not uses or not all(index.totals.accepts(use) or index.filled_lists.accepts(use) for use in rest):
             return None
-        return HeldValue(statement, tuple(index.reads.inside(statement)), tuple(uses))
+        reads = tuple(index.reads.inside(statement))
+        return HeldValue(statement, reads, tuple(rest), meters=tuple(metered.values()))
+
+    def _metered(self, uses: list[ast.Name]) -> dict[ast.Name, Metered]:
+        """Those uses that give the value to a meter, which can hold the tensor instead."""
+        meters = self._index.meters
+        return {use: metered for use in uses if (metered := meters.given(use)) is not None}
 
     def is_holdable(self, read: Read) -> bool:
         """Whether a statement only gives the number, or arithmetic on it, to a variable."""

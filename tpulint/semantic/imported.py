@@ -56,6 +56,8 @@ class Imported:
         """The files that parse the options which expressions hold, of those that were looked for."""
         self.devices_returned: dict[tuple[ast.Call, tuple[int, ...]], bool] = {}
         """Calls of other files' functions that give a device, with the part of what they return, of those asked."""
+        self.devices_given: dict[tuple[ast.Call, int | str], bool] = {}
+        """Arguments of calls that other files take for devices, by place or name."""
         self.devices_held: dict[ast.expr, bool] = {}
         """Variables of other files that hold a device, of those that were asked for."""
 

@@ -25,9 +25,8 @@ _KNOWN_PARTS = frozenset({*_SUMS, "count", "update", "reset"})
 
 
 class Metered(NamedTuple):
-    """A read whose value goes into a meter that works with tensors just as well."""
+    """A value that goes into a meter which works with tensors just as well."""
 
-    read: Read
     numbers: tuple[ast.Attribute, ...]
     """Places outside of the meter's class that take a number out of it."""
     bars: tuple[ast.stmt, ...] = ()
@@ -43,19 +42,22 @@ class Meters:
 
     def of(self, read: Read) -> Metered | None:
         """The meter that a read goes into, if it can hold the tensor instead."""
+        is_given = read.use is Use.OTHER and self._index.scalars.is_number(read)
+        return self.given(read.node) if is_given else None
+
+    def given(self, number: ast.expr) -> Metered | None:
+        """The meter that is given a number, a read or a variable, if it can hold the tensor instead."""
         index = self._index
-        argument = self._argument_of(read)
+        argument = self._argument_of(number)
         call = None if argument is None else index.parent(argument)
-        if read.use is not Use.OTHER or not isinstance(call, ast.Call) or argument not in call.args:
-            return None
-        if not isinstance(index.parent(call), ast.Expr) or not index.scalars.is_number(read):
+        if not isinstance(call, ast.Call) or argument not in call.args or not isinstance(index.parent(call), ast.Expr):
             return None
         if not isinstance(call.func, ast.Attribute):
             return None
         method = index.definitions.function_called(call)
         owner = None if method is None else index.tree.class_of(method)
         if method is None or owner is None:
-            return self._imported(read, call, argument, call.func)
+            return self._imported(call, argument, call.func)
         positions = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)]
         at = call.args.index(argument) + 1
         if at >= len(positions) or any(isinstance(item, ast.Starred) for item in call.args):
@@ -74,7 +76,7 @@ class Meters:
             and is_meter(node.value)
             and not self._is_formatted(node)
         ]
-        return Metered(read, tuple(numbers), bars)
+        return Metered(tuple(numbers), bars)
 
     def _same_as(self, meter: ast.expr, owner: ast.ClassDef) -> Callable[[ast.expr], bool]:
         """Answers whether an expression is the meter; an attribute is by its name, whatever object has it."""
@@ -88,17 +90,17 @@ class Meters:
             and index.definitions.classes.one_of_variable(other) is owner
         )
 
-    def _argument_of(self, read: Read) -> ast.expr | None:
-        """The argument that a read is, or is computed with: ``meter.update(loss.item() * steps, n)``."""
-        index, argument = self._index, read.node
+    def _argument_of(self, number: ast.expr) -> ast.expr | None:
+        """The argument that a number is, or is computed with: ``meter.update(loss.item() * steps, n)``."""
+        index, argument = self._index, number
         while isinstance(parent := index.parent(argument), ast.BinOp | ast.UnaryOp):
             argument = parent
-        if argument is read.node:
+        if argument is number:
             return argument
-        is_alone = len(list(index.reads.inside(argument))) == 1
-        return argument if is_alone and index.scalars.is_arithmetic(argument, {read.node}) else None
+        is_alone = all(read.node is number for read in index.reads.inside(argument))
+        return argument if is_alone and index.scalars.is_arithmetic(argument, {number}) else None
 
-    def _imported(self, read: Read, call: ast.Call, argument: ast.expr, func: ast.Attribute) -> Metered | None:
+    def _imported(self, call: ast.Call, argument: ast.expr, func: ast.Attribute) -> Metered | None:
         """The meter of a class that is not seen, but known by its name and by how it is used."""
         index = self._index
         meter = func.value
@@ -119,7 +121,7 @@ class Meters:
             if part.attr in _SUMS and not self._is_formatted(part):
                 numbers.append(part)
         bars = self._bars_showing(meter)
-        return None if bars is None else Metered(read, tuple(numbers), bars)
+        return None if bars is None else Metered(tuple(numbers), bars)
 
     def _is_looked_at(self, call: ast.Call) -> bool:
         """Whether the class stands in another file, and does more than sums with its value: ``if val > self.max:``."""

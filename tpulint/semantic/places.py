@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.other_files import function_run
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.devices_given import is_taken_for_device
+from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.variables import Key, Variables, last_name, says_device
 
 TYPE_CHECKING = False
@@ -206,7 +205,8 @@ class Places:
             return NOWHERE
         if named.startswith("torch.") and name != "device":
             takes_device = False  # `device_type=` and the like ask for a kind of device that torch itself knows
-        return Place("device", call) if takes_device and says_device(name) else NOWHERE
+        taken = (takes_device and says_device(name)) or (owner is None and is_taken_for_device(self._index, call, name))
+        return Place("device", call) if taken else NOWHERE
 
     def _place_of_argument(self, call: ast.Call, node: ast.expr) -> Place:
         func = call.func
@@ -233,21 +233,13 @@ class Places:
         owner = self._callee(call)
         if owner is not None and owner.name.endswith(("_backend", "_module")):
             return NOWHERE  # asks for the functions of a device
-        if owner is not None and not any(isinstance(item, ast.Starred) for item in call.args[:at]):
-            parameters = [*owner.args.posonlyargs, *owner.args.args]
-            at += int(self._tree.takes_object(owner))
-            if at < len(parameters):
-                return Place("variable", call, (("name", owner, parameters[at].arg),))
-        return Place("device", call) if owner is None and self._is_device_elsewhere(call, node) else NOWHERE
-
-    def _is_device_elsewhere(self, call: ast.Call, node: ast.expr) -> bool:
-        """Whether a function of another file takes an argument for a parameter that is called a device."""
-        found = self._index.imported.called(call)
-        run = None if found is None else function_run(found)
-        if run is None or not isinstance(run.node, FUNCTIONS):
-            return False
-        is_method = run.file.tree.class_of(run.node) is not None
-        return any(says_device(name) and value is node for name, value in arguments_given(call, run.node, is_method))
+        if any(isinstance(item, ast.Starred) for item in call.args[:at]):
+            return NOWHERE
+        if owner is None:
+            return Place("device", call) if is_taken_for_device(self._index, call, at) else NOWHERE
+        parameters = [*owner.args.posonlyargs, *owner.args.args]
+        at += int(self._tree.takes_object(owner))
+        return Place("variable", call, (("name", owner, parameters[at].arg),)) if at < len(parameters) else NOWHERE
 
     def is_of_precision(self, node: ast.expr, *, functions: bool) -> bool:
         """Whether a value is an argument of a class that sets the precision, or of an autocast or a scaler as well."""

@@ -56,7 +56,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         from tpulint_rules.device._portable_choice import choose_device, heeded
 
         sites = heeded(ctx, sites)
-    if not _has_torch(ctx) and not any(_is_setting(ctx, site) for site in sites):
+    if not _has_torch(ctx) and not any(_is_setting(ctx, site) or _decides_move(ctx, site) for site in sites):
         return
     numbers = gpu_numbers(sites)
     fix = None
@@ -93,6 +93,13 @@ def _has_torch(ctx: FileContext) -> bool:
     """Whether a file imports torch, or something of it, or gets it with ``from module import *``."""
     index = ctx.index
     return index.mentions(_IMPORTS_TORCH) or (index.names.has_star_import and index.mentions(r"\btorch\."))
+
+
+def _decides_move(ctx: FileContext, site: Site) -> bool:
+    """``if device == "cuda": x = x.cuda()``, of tensors that others hand over: the move and its condition go on."""
+    flow = ctx.index.devices.flow
+    comparison = flow.places.of(site.node).node if site.role is Role.COMPARISON else None
+    return isinstance(comparison, ast.Compare | ast.Call) and flow.compared.decides_move(comparison)
 
 
 def _is_setting(ctx: FileContext, site: Site) -> bool:

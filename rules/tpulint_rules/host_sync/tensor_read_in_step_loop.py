@@ -172,7 +172,7 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     if returned is not None:
         return _return_tensor(ctx, returned)
     metered = ctx.index.meters.of(read)
-    return None if metered is None else give_tensor(ctx, metered)
+    return None if metered is None else give_tensor(ctx, read, metered)
 
 
 def _return_tensor(ctx: FileContext, returned: ReturnedValue) -> FixBuilder:
@@ -187,14 +187,16 @@ def _return_tensor(ctx: FileContext, returned: ReturnedValue) -> FixBuilder:
 
 def _hold(ctx: FileContext, held: HeldValue) -> FixBuilder:
     """The variable given the tensor, which is read where the variable is used."""
-    fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
+    reason = METERED if held.meters else HELD
+    fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, reason, Scope.LOOP)
     for item in held.reads:
-        keep_on_device(fix, ctx.index, item)
+        keep_on_device(fix, ctx.index, item, _without_dimensions(ctx, item) if held.meters else "")
     for use in held.uses:
         if use in held.mixed:
             fix.replace(use, f"float({use.id})")
         else:
             fix.append(use, ".item()")
+    _read_meters(ctx, fix, held.reads[0], held.meters)
     return fix
 
 
@@ -241,20 +243,29 @@ def _sum_in_list(ctx: FileContext, listed: SummedList) -> FixBuilder:
     return fix
 
 
-def give_tensor(ctx: FileContext, metered: Metered) -> FixBuilder:
+def give_tensor(ctx: FileContext, read: Read, metered: Metered) -> FixBuilder:
     """The meter given the tensor; what is taken out of it elsewhere becomes a number there."""
     fix = ctx.fix("Give the meter the tensor", Applicability.UNSAFE, METERED, Scope.LOOP)
-    tensor = metered.read.tensor
-    # A tensor of one dimension cannot be formatted as a number.
-    keep_on_device(fix, ctx.index, metered.read, "" if ctx.index.scalars.is_scalar(tensor) else ".reshape(())")
-    for number in metered.numbers:
+    keep_on_device(fix, ctx.index, read, _without_dimensions(ctx, read))
+    _read_meters(ctx, fix, read, (metered,))
+    return fix
+
+
+def _without_dimensions(ctx: FileContext, read: Read) -> str:
+    """What makes a tensor one of no dimensions: one of one dimension cannot be formatted as a number."""
+    return "" if ctx.index.scalars.is_scalar(read.tensor) else ".reshape(())"
+
+
+def _read_meters(ctx: FileContext, fix: FixBuilder, read: Read, meters: tuple[Metered, ...]) -> None:
+    """Take numbers out of meters that are given tensors, and not in every step."""
+    for number in dict.fromkeys(number for metered in meters for number in metered.numbers):
         fix.replace(number, f"float({ctx.text(number)})")
-    loop = ctx.index.step_loop_of(metered.read.node)
-    if metered.bars and loop is not None:
+    loop = ctx.index.step_loop_of(read.node)
+    bars = list(dict.fromkeys(bar for metered in meters for bar in metered.bars))
+    if bars and loop is not None:
         from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
 
-        throttle(fix, ctx.index, loop.node, list(metered.bars))
-    return fix
+        throttle(fix, ctx.index, loop.node, bars)
 
 
 def _move_together(ctx: FileContext, loop: Step, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
@@ -331,7 +342,8 @@ def _evaluation_reads(
             continue
         if index.regions.evaluation_loop_of(read.node) is node:
             metered, held = index.meters.of(read), index.held_values.added_up(read)
-            kept = give_tensor(ctx, metered) if metered is not None else None if held is None else _hold(ctx, held)
+            kept = None if held is None else _hold(ctx, held)
+            kept = kept if metered is None else give_tensor(ctx, read, metered)
             kept = kept or there_and_back(ctx, read)
             yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), kept)
 
