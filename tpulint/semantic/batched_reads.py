@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.drivers import Driver
 from tpulint.semantic.fetches import Fetch, Fetches, value_key
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.read_arrays import is_array_of_number, is_logged_array
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
-from tpulint.semantic.regions import Pace, Step
+from tpulint.semantic.regions import CalledStep, Pace, Step
 from tpulint.semantic.tree import FunctionNode, LoopNode
 
 TYPE_CHECKING = False
@@ -36,6 +38,8 @@ class ReadGroup(NamedTuple):
     """Keys of those of the tensors that are None in some turns, in which nothing reads them."""
     blocks: tuple[ast.stmt, ...] = ()
     """First statements of blocks behind the boundary, not come to in every turn, at whose start they are fetched."""
+    arrays: tuple[Read, ...] = ()
+    """Those of the reads that give an array of one number, ``loss.cpu().numpy()``."""
 
 
 class BatchedReads:
@@ -70,6 +74,25 @@ class BatchedReads:
             groups += [] if group is None else [group]
         served = [read for group in (main, *groups) if group is not None for read in group.reads]
         return [*self._in_blocks(loop, boundary, served), *groups]
+
+    def behind_calls(self, loop: Step) -> list[Read]:
+        """Reads in a loop of what a function returns that comes to the boundary itself: nothing is fetched there."""
+        index = self._index
+        is_elsewhere = isinstance(loop, CalledStep) and not isinstance(loop, Driver)
+        if is_elsewhere or not isinstance(loop.node, LoopNode) or not index.boundaries.has(loop):
+            return []
+        if any(index.tree.encloses(loop.node, boundary) for boundary in loop.boundaries):
+            return []
+        collected = self._collected_in(loop.node)
+        return [
+            read
+            for read in index.deferrals.reads_of(loop)
+            if read.node not in collected and index.pace_of(read.node) is Pace.STEP
+            if (item := index.tree.child_towards(loop.node, read.node)) in loop.node.body
+            if isinstance(item, ast.stmt) and self._is_unconditional(read, item)
+            if self._is_number(read) or is_array_of_number(index, read)
+            if index.boundaries.is_behind(read.node, loop) and not index.late_values.is_computed_behind(read, loop)
+        ]
 
     def _in_blocks(self, loop: Step, boundary: ast.Expr, served: Sequence[Read]) -> list[ReadGroup]:
         of_blocks: dict[ast.stmt, list[Read]] = {}
@@ -147,12 +170,17 @@ class BatchedReads:
             if read.node not in collected and self.is_ready(read.tensor, boundary, index.statement_of(read.node))
             if not may_lose_its_type(index, read)
         ]
+        arrays = [
+            read
+            for read, _ in ready
+            if pace is not None and fetch is None and is_array_of_number(index, read) and not self._is_number(read)
+        ]
         always = [
             read
             for read, statement in ready
             if pace in (None, index.pace_of(read.node))
             and self._is_unconditional(read, statement)
-            and self._is_number(read)
+            and (self._is_number(read) or read in arrays)
             and not may_be_placeholder(index, read.tensor, boundary)
             and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
@@ -176,15 +204,19 @@ class BatchedReads:
         reads = [
             read
             for read, _ in ready
-            if value_key(read.tensor) in served and self._may_be_number(read)
+            if value_key(read.tensor) in served and (self._may_be_number(read) or read in arrays)
             if value_key(read.tensor) not in optional or raises_of_none(read)
         ]
         if fetch is not None:
             reads = [read for read in reads if index.statement_of(read.node) is not fetch.statement]
         if not reads or (not known and len(reads) < 2):
             return None
-        names = self._given_names([read for read in reads if read in always], boundary)
-        return ReadGroup(boundary, tuple(reads), tuple(tensors.values()), fetch, names, frozenset(optional))
+        arrays = [read for read in reads if read in arrays]
+        # A variable that is given a number of Python is not given one of NumPy.
+        names = self._given_names([read for read in arrays or reads if read in always], boundary)
+        return ReadGroup(
+            boundary, tuple(reads), tuple(tensors.values()), fetch, names, frozenset(optional), arrays=tuple(arrays)
+        )
 
     # ---------------------------------------------------------------- which reads
 
@@ -251,19 +283,7 @@ class BatchedReads:
             return self._index.scalars.has_one_element(read.tensor) and not is_taken_as_tensor(self._index, read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
             return self._index.qualified_name(read.node.func) in ("builtins.float", "builtins.int")
-        return self._index.scalars.is_number(read) or self._is_formatted_array(read)
-
-    def _is_formatted_array(self, read: Read) -> bool:
-        """Whether an array of one number is made for a text alone: ``"{:.4f}".format(loss.cpu().numpy())``."""
-        taken, node = self._index.parent(read.node), read.node
-        is_array = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
-        taken = self._index.parent(taken) if isinstance(taken, ast.Tuple) else taken
-        is_text = isinstance(taken, ast.Call | ast.BinOp) and self._index.reads.is_text(taken)
-        return (
-            is_array
-            and self._index.scalars.is_scalar(read.tensor)
-            and (is_text or isinstance(taken, ast.FormattedValue))
-        )
+        return self._index.scalars.is_number(read) or is_logged_array(self._index, read)
 
     def _may_be_number(self, read: Read) -> bool:
         """Whether the number can stand where the tensor was read, given that the tensor holds one."""

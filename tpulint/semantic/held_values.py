@@ -119,7 +119,9 @@ class HeldValues:
         if found is None or found[0] is not scope:
             return None
         binding = next((b for b in found[1] if b.node is target), None)
-        if any(b.kind == "augment" for b in found[1]):
+        added = [b.node for b in found[1] if b.kind == "augment"]
+        # `total = 0.0` and `total += loss` in front of it, in the same turn, are not given the number.
+        if any(not isinstance(name, ast.Name) or binding in index.flow.reaching(name) for name in added):
             return None
         uses: list[ast.Name] = []
         for name in index.names.loads(target.id, scope):

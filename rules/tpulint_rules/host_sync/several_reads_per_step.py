@@ -7,21 +7,25 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic import Read, SemanticIndex, Step
+from tpulint.semantic import Read, SemanticIndex, Step, Use
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch, value_key
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint_rules.host_sync._device_values import torch_text
 from tpulint_rules.host_sync._value_names import value_name
+from tpulint_rules.host_sync.tensor_read_in_step_loop import costly_reads, reads_kept_elsewhere
 
 WIDTH = 120
 """Lines longer than this are broken."""
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
+_IN_FUNCTION = "Stack them in front of the boundary, in the function that comes to it, and read what it returns once."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every read of a turn, where there are at least two behind the boundary."""
     index = ctx.index
+    for step in (*index.steps, *index.steps_called):
+        yield from _reads_behind_calls(ctx, step)
     for loop in (*index.steps, *index.regions.evaluation_loops):
         group = index.batched_reads.of(loop)
         if isinstance(loop, Step):
@@ -59,6 +63,22 @@ def _reads_now_and_then(ctx: FileContext, loop: Step) -> Iterator[Finding]:
                 severity=Severity.INFO,
                 certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             )
+
+
+def _reads_behind_calls(ctx: FileContext, loop: Step) -> Iterator[Finding]:
+    """Reads behind a call that comes to the boundary: stacked in the loop, they would be a graph of their own."""
+    reads = ctx.index.batched_reads.behind_calls(loop)
+    if len(reads) > 1:
+        elsewhere = reads_kept_elsewhere(ctx.index)
+        told = {read.node for read, _, _ in costly_reads(ctx, loop, elsewhere)}
+        reads = [read for read in reads if read.node not in told | elsewhere]
+    for read in reads if len(reads) > 1 else ():
+        yield ctx.finding(
+            read.node,
+            f"`{short(ctx.text(read.tensor))}` is one of {len(reads)} values fetched one by one in every step",
+            certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            help=_IN_FUNCTION,
+        )
 
 
 def _reads_of_items(ctx: FileContext, loop: Step) -> Iterator[Finding]:
@@ -122,14 +142,16 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
     if group.fetch is not None:
         _extend(fix, index, group, group.fetch, names)
     elif len(names) == 1:
-        _fetch(fix, group, f"{names[0]} = {fix.text(group.tensors[0])}.item()")
+        value = fix.text(group.arrays[0].node) if group.arrays else f"{fix.text(group.tensors[0])}.item()"
+        _fetch(fix, group, f"{names[0]} = {value}")
     else:
         stack = index.names.fresh("step_values", group.boundary)
         items = _items(fix, index, group)
         torch = torch_text(fix, index, group.boundary)
         width = WIDTH - len(fix.indent_of(group.boundary))
         fix.insert_before(group.boundary, _line(f"{stack} = {torch}.stack(", items, ").detach()", width))
-        _fetch(fix, group, _line("", names, f" = {stack}.tolist()", width))
+        numbers = f"{stack}.cpu().numpy()" if group.arrays else f"{stack}.tolist()"
+        _fetch(fix, group, _line("", names, f" = {numbers}", width))
     is_stacked = group.fetch is not None or len(names) > 1
     for read in group.reads:
         statement = index.statement_of(read.node)
@@ -138,8 +160,11 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
             fix.delete(statement)
         elif (number := _int_argument(index, read)) is not None:
             fix.replace(number, name)
+        elif is_stacked and index.scalars.is_integer(read.tensor):
+            fix.replace(read.node, f"int({name})")
         else:
-            fix.replace(read.node, f"int({name})" if is_stacked and index.scalars.is_integer(read.tensor) else name)
+            is_python = not group.arrays or read in group.arrays or read.use is Use.LOG
+            fix.replace(read.node, name if is_python else f"{name}.item()")
 
 
 def _fetch(fix: FixBuilder, group: ReadGroup, text: str) -> None:

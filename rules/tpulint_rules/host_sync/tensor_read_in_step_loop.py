@@ -43,7 +43,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     index = ctx.index
     taken = reads_kept_elsewhere(index)
     for loop in (*index.steps, *index.steps_called):
-        costly = list(_costly_reads(ctx, loop, taken))
+        costly = list(costly_reads(ctx, loop, taken))
         together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
         for read, pace, kept in costly:
             if read.how in hows:
@@ -81,7 +81,7 @@ def _reads_of_stand_ins(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
-def _costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
+def costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterator[tuple[Read, Pace, FixBuilder | None]]:
     """Reads in front of the boundary, and those whose value need not be read there, with the fix for that."""
     index = ctx.index
     for read in index.deferrals.reads_of(loop):

@@ -1,0 +1,195 @@
+"""Reads behind a boundary that one transfer can serve: arrays of one number, and a boundary in what the loop calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import agree
+from test_host_sync_rules import SETUP, check, port
+
+STEP = """
+def step(x, y):
+    output = model(x.to(device))
+    loss, size, count = F.cross_entropy(output, y.to(device)), output.pow(2).mean(), (output > 0).sum()
+    (loss + size).backward()
+    optimizer.step()
+    torch_xla.sync()
+    return READS
+
+
+for x, y in loader:
+    kept = step(x, y)
+"""
+LOOP = """
+    def step(x, y):
+        output = model(x.to(device))
+        loss, size = F.cross_entropy(output, y.to(device)), output.pow(2).mean()
+        (loss + size).backward()
+        optimizer.step()
+        torch_xla.sync()
+        return loss, size
+
+    for turn, (x, y) in enumerate(loader):
+        loss, size = step(x, y)
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "fetched", "returned"),
+    [
+        (
+            "[loss.cpu().data.numpy(), size.detach().cpu().numpy()]",
+            "loss_value, size_value = step_values.cpu().numpy()",
+            "[loss_value, size_value]",
+        ),
+        (  # numbers of Python stay what they are
+            "[loss.detach().cpu().numpy(), size.item(), int(count)]",
+            "loss_value, size_value, count_value = step_values.cpu().numpy()",
+            "[loss_value, size_value.item(), int(count_value)]",
+        ),
+        ("[loss.item(), size.item()]", "loss_value, size_value = step_values.tolist()", "[loss_value, size_value]"),
+        (
+            "[loss.data.cpu().numpy(), loss.data.cpu().numpy()]",
+            "loss_value = loss.data.cpu().numpy()",
+            "[loss_value, loss_value]",
+        ),
+    ],
+)
+def test_arrays_of_one_number_are_fetched_together(reads: str, fetched: str, returned: str) -> None:
+    ported = port(SETUP + STEP.replace("READS", reads), select=("TPU106",))
+    assert f"    torch_xla.sync()\n    {fetched}\n    return {returned}\n" in ported.text
+    assert not ported.findings
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "[loss.detach().cpu().numpy(), output.detach().cpu().numpy()]",  # one of many numbers
+        "[loss.detach().cpu().numpy(), count.cpu().numpy()]",  # of whole numbers
+        "[torch.from_numpy(loss.detach().cpu().numpy()), torch.from_numpy(size.detach().cpu().numpy())]",
+        "[loss.detach().cpu(), size.detach().cpu()]",  # tensors of the host
+    ],
+)
+def test_what_an_array_of_one_number_cannot_stand_for_is_left(reads: str) -> None:
+    text = SETUP + STEP.replace("READS", reads)
+    assert port(text, select=("TPU106",)).text == text
+
+
+@pytest.mark.parametrize(
+    "shown", ['print("{:.4f} {:.4f}".format(A, B))', 'writer.add_scalar("a", A, 1); writer.add_scalar("b", B, 2)']
+)
+def test_arrays_that_are_only_shown_are_numbers(shown: str) -> None:
+    shown = shown.replace("A", "loss.cpu().detach().numpy()").replace("B", "size.cpu().detach().numpy()")
+    ported = port(SETUP + STEP.replace("return READS", shown), select=("TPU106",)).text
+    assert "    loss_value, size_value = step_values.tolist()\n" in ported and ".numpy()" not in ported
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "print(loss.item()); print(size.item())",
+        "print(f'{loss.item()} {size.item()}')",
+        "show(loss.detach().cpu().numpy(), float(size))",
+    ],
+)
+def test_reads_behind_a_call_that_comes_to_the_boundary_are_told(turn: str) -> None:
+    assert check(LOOP.format(turn)) == [("TPU106", "warning")] * 2
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "print(loss.item())",
+        "print(loss.item() if turn % 2 else size.item())",  # one of them in every turn
+        "print(loss.detach().cpu().numpy(), output.cpu().numpy())",
+        "if turn % 100 == 0: print(loss.item(), size.item())",
+    ],
+)
+def test_a_turn_with_one_transfer_behind_such_a_call_is_right(turn: str) -> None:
+    assert not [found for found in check(LOOP.format(turn)) if found[0] == "TPU106"]
+
+
+def test_the_step_of_another_file_may_come_to_the_boundary(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        "TPU106",
+        agent="""\
+            import torch
+            from torch import nn
+            import torch_xla
+
+
+            class Agent:
+                def __init__(self):
+                    self.device = torch_xla.device()
+                    self.net = nn.Linear(4, 2).to(self.device)
+                    self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+                def learn(self, x, y):
+                    output = self.net(x.to(self.device))
+                    loss, size = nn.functional.cross_entropy(output, y.to(self.device)), output.pow(2).mean()
+                    (loss + size).backward()
+                    self.optimizer.step()
+                    torch_xla.sync()
+                    return loss, size
+            """,
+        main="""\
+            import torch_xla
+            from agent import Agent
+
+
+            def train(loader):
+                agent = Agent()
+                for step, (x, y) in enumerate(loader):
+                    loss, size = agent.learn(x, y)
+                    print(loss.item())  # TPU106
+                    print(size.item())  # TPU106
+
+
+            def train_quietly(loader):
+                agent = Agent()
+                for step, (x, y) in enumerate(loader):
+                    loss, size = agent.learn(x, y)
+                    print(loss.item())
+                    if step % 100 == 0:
+                        print(size.item())
+            """,
+    )
+
+
+SUMMED = """
+for turn, (x, y) in enumerate(loader):
+    x, y = x.to(device), y.to(device)
+    total = 0.0
+    for part in x.split(2):
+        total += model(part).pow(2).mean()
+    BEFORE
+    total.backward()
+    optimizer.step()
+    total = total.item()
+    AFTER
+    if turn % 100 == 0:
+        print("loss %.4f" % total)
+    torch_xla.sync()
+"""
+
+
+def test_a_sum_of_the_turn_is_held_as_a_tensor() -> None:
+    text = SETUP + SUMMED.replace("BEFORE", "total = total / len(x)").replace("AFTER", "pass")
+    ported = port(text, select=("TPU101", "TPU106"))
+    assert "    total = total.detach()\n" in ported.text and "% total.item())" in ported.text
+    assert not ported.findings
+
+
+@pytest.mark.parametrize("after", ["total += 1", "for _ in range(2): total *= 0.5"])
+def test_a_number_that_is_added_to_is_no_tensor(after: str) -> None:
+    text = SETUP + SUMMED.replace("BEFORE", "pass").replace("AFTER", after)
+    assert "total = total.item()" in port(text, select=("TPU101", "TPU106")).text
+
+
+def test_a_number_that_the_next_turn_adds_to_is_no_tensor() -> None:
+    text = SETUP + SUMMED.replace("    total = 0.0\n", "").replace("BEFORE", "pass").replace("AFTER", "pass")
+    text = text.replace("\nfor turn", "\ntotal = 0.0\nfor turn")
+    assert "total = total.item()" in port(text, select=("TPU101", "TPU106")).text
