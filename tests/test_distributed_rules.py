@@ -448,8 +448,9 @@ def test_number_handed_over_twice() -> None:
 )
 def test_parts_that_are_made_for_as_many_processes_as_there_are_gpus(made: str, handed: str, is_for_none: bool) -> None:
     """The parent cannot ask for the number of chips, and what it makes is handed to other processes than it thinks."""
+    handed_to = "parts, other" if handed in ("(parts, 3)", "(parts, n)") else "parts"
     start = f"n = torch.cuda.device_count()\n{made}\nmp.spawn(train, args={handed}, nprocs=n)\n"
-    text = spawn_with("\ndef train(rank, parts, other=0):\n    print(rank, parts, other)\n\n", start)
+    text = spawn_with(f"\ndef train(rank, {handed_to}):\n    print(rank, {handed_to})\n\n", start)
     result = fixed(text, codes=("TPU601", "TPU605"))
     assert ("torch_xla.launch(" in result.text) is not is_for_none, result.text
     assert any("is made for so many" in finding.message for finding in result.findings) is is_for_none
