@@ -784,7 +784,7 @@ def test_a_number_that_a_pass_asks_itself_and_hands_on(
             x = x * torch.empty(x.size(0), 1, device=x.device).bernoulli_(1.0 - prob)
         return x
     """
-    told_here = code if "x.mean()" in given or parameters.startswith("prob") else ""
+    told_here = code if "prob" in test else ""
     model = f"""\
     from torch import nn
     from layers import drop_path

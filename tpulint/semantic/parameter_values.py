@@ -209,9 +209,8 @@ class ParameterValues:
             return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
         if self._numbers.has(function, binding.name):
             return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
-        if self._numbers.is_compared(function, binding.name) and not self._is_given_tensor(
-            function, binding.name, depth
-        ):
+        is_compared = self._numbers.is_compared_in_training(function, binding.name)
+        if is_compared and not self._is_given_tensor(function, binding.name, depth):
             return UNKNOWN  # `forward(self, x, prob)`, `if self.training and prob > 0.0:`
         if self._uses.is_option(function, binding.name):
             return UNKNOWN  # `count = self.config.count if count is None else count`
