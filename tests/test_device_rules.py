@@ -906,6 +906,79 @@ def test_number_of_a_gpu_that_moves_nothing() -> None:
     stays(INDEXED.format("device = x.get_device(); print(device); return x"))
 
 
+RETURNED = """
+    import torch
+    from torch import nn
+    import torch_xla
+
+    {}
+
+    class Net(nn.Module):
+        def __init__(self, options):
+            super().__init__()
+            self.options, self.layer = options, nn.Linear(4, 4)
+
+        def forward(self, x):
+            where = place_of(self.options, x)
+            return self.layer(x) + torch.ones(3, device=where)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            """def place_of(options, x):
+        if options.device.type != "cpu":
+            device = x.get_device()
+        else:
+            device = options.device
+        return device""",
+            "device = x.device",
+        ),
+        (
+            """def place_of(options, x):
+        if options.device.type != "cpu":
+            return x.get_device()
+        return options.device""",
+            "return x.device",
+        ),
+        (
+            """def place_of(options, x):
+        return x.get_device() if options.device.type != "cpu" else "cpu\"""",
+            "return x.device if",
+        ),
+    ],
+)
+def test_number_of_a_gpu_that_a_function_returns_for_a_device(before: str, after: str) -> None:
+    """Other files use what it returns, and none can take it for a number: it is a device on the other way."""
+    old = after.replace(".device", ".get_device()")
+    becomes(RETURNED.format(before), RETURNED.format(before.replace(old, after)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Those who call them compare a number.
+        "def place_of(options, x):\n        return x.get_device()",
+        "def place_of(options, x):\n        return x.get_device() if options.device else -1",
+        """def place_of(options, x):
+        if options.device.type != "cpu":
+            device = x.get_device()
+        else:
+            device = options.device
+        print(device + 1)
+        return device""",
+        # One of several: who unpacks it is not seen.
+        """def place_of(options, x):
+        device = x.get_device() if options.device.type != "cpu" else options.device
+        return x, device""",
+    ],
+)
+def test_number_of_a_gpu_that_a_function_returns(text: str) -> None:
+    stays(RETURNED.format(text))
+
+
 PINNED = """\
 import torch
 from torch.utils.data import DataLoader

@@ -434,6 +434,28 @@ def test_number_handed_over_twice() -> None:
     assert "torch_xla.launch(train, args=(3,))\n" in text
 
 
+@pytest.mark.parametrize(
+    ("made", "handed", "is_for_none"),
+    [
+        ("parts = [data[i::n] for i in range(n)]", "(parts,)", True),
+        ("parts = split(data, n)", "(parts, 3)", True),
+        ("count = max(n, 1)\nparts = split(data, parts=count)", "(parts,)", False),  # 1, and it is not known as 0
+        ("pass", "(split(data, torch.cuda.device_count()),)", True),
+        ("print(split(data, n))", "(data,)", False),
+        ("size = 64 // n\nparts = split(data, size)", "(parts,)", False),  # the division is told
+        ("parts = split(data, 4)", "(parts, n)", False),  # the processes ask for the number
+    ],
+)
+def test_parts_that_are_made_for_as_many_processes_as_there_are_gpus(made: str, handed: str, is_for_none: bool) -> None:
+    """The parent cannot ask for the number of chips, and what it makes is handed to other processes than it thinks."""
+    handed_to = "parts, other" if handed in ("(parts, 3)", "(parts, n)") else "parts"
+    start = f"n = torch.cuda.device_count()\n{made}\nmp.spawn(train, args={handed}, nprocs=n)\n"
+    text = spawn_with(f"\ndef train(rank, {handed_to}):\n    print(rank, {handed_to})\n\n", start)
+    result = fixed(text, codes=("TPU601", "TPU605"))
+    assert ("torch_xla.launch(" in result.text) is not is_for_none, result.text
+    assert any("is made for so many" in finding.message for finding in result.findings) is is_for_none
+
+
 def test_shadowed_name_of_the_runtime_is_avoided() -> None:
     text = fixed(
         spawn_with(

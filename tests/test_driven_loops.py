@@ -1238,3 +1238,50 @@ def test_numbers_that_a_forward_pass_yields_beside_its_losses(tmp_path: Path) ->
                     optimizer.step()
     """,
     )
+
+
+HOLDING = {
+    "keeping.py": """\
+        import torch
+
+        class Keeper:
+            def __init__(self, model, optimizer=None):
+                self.model, self.optimizer = model, optimizer
+
+            def save(self, path, **others):
+                DATA
+                data.update(others)
+                torch.save(data, path)
+        """,
+    "train.py": """\
+        import torch
+        from keeping import Keeper
+
+        model = torch.nn.Linear(4, 4).to(DEVICE)
+        keeper = Keeper(model)
+        for x in torch.utils.data.DataLoader(torch.ones(8, 4)):
+            model(x.to(DEVICE)).sum().backward()
+            torch.save(x, "x.pt")
+        keeper.save("x.pt", epoch=3)
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "device", "told"),
+    [
+        ('data = {"model": self.model.state_dict()}', '"cuda"', ["keeping.py:10"]),
+        ('data = {}; data["model"] = self.model.state_dict()', '"cuda"', ["keeping.py:10"]),
+        ('data = dict(epoch=1); data["model"] = self.model.state_dict()', '"cuda"', ["keeping.py:10"]),
+        ('data = {}; data["lr"] = self.rate', '"cuda"', []),
+        ('data = {}; data["scheduler"] = self.scheduler.state_dict()', '"cuda"', []),
+        ('data = {}; data["model"] = self.model.state_dict(); data = {}', '"cuda"', []),
+        ('data = {}; data["model"] = self.model.state_dict()', '"cpu"', []),
+    ],
+)
+def test_modules_that_an_object_of_another_file_holds(tmp_path: Path, data: str, device: str, told: list[str]) -> None:
+    for name, text in {"pyproject.toml": "", **HOLDING}.items():
+        (tmp_path / name).write_text(dedent(text).replace("DATA", data).replace("DEVICE", device))
+    found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
+    places = [f"{Path(item['filename']).name}:{item['location']['row']}" for item in json.loads(found.out)]
+    assert places == told

@@ -459,6 +459,9 @@ def test_what_is_no_mask(mask: str) -> None:
         ("torch.tensor(tuple(map(lambda s: s is not None, y)))", ["TPU204"]),
         ("torch.as_tensor(list(s is not None and not s.done for s in y))", ["TPU204"]),
         ("torch.ByteTensor([s is not None for s in y])", ["TPU204"]),
+        ("torch.tensor([s is not None for s in y], dtype=torch.uint8)", ["TPU204"]),
+        ("torch.tensor([0, 1], dtype=torch.uint8)", []),  # written out: no number of them changes
+        ("torch.tensor([s is not None for s in y], dtype=torch.int64)", []),  # indices
         ("torch.tensor([s.place for s in y])", []),
         ("torch.tensor(list(map(int, y)))", []),
         ("torch.tensor([0, 1])", []),

@@ -765,6 +765,66 @@ def test_a_number_that_goes_through_methods_into_the_forward_pass(tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("parameters", "test", "given", "code"),
+    [
+        ("x, prob", "self.training and prob > 0.0", "x, self.prob", ""),
+        ("x, prob", "self.training", "x, self.prob", "# TPU103"),  # it is asked elsewhere only
+        ("x, prob", "self.training and prob > 0.0", "x, x.mean()", "# TPU103"),
+        ("prob, x", "prob > 0.0", "self.norm(x), x", "# TPU103"),  # what a pass is given first is a tensor
+    ],
+)
+def test_a_number_that_a_pass_asks_itself_and_hands_on(
+    tmp_path: Path, parameters: str, test: str, given: str, code: str
+) -> None:
+    layers = f"""\
+    import torch
+
+    def drop_path(x, prob):
+        if prob > 0.0:  {code}
+            x = x * torch.empty(x.size(0), 1, device=x.device).bernoulli_(1.0 - prob)
+        return x
+    """
+    told_here = code if "prob" in test else ""
+    model = f"""\
+    from torch import nn
+    from layers import drop_path
+
+    class Cell(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, {parameters}):
+            h = self.layer(x)
+            if {test}:  {told_here}
+                h = drop_path(h, prob)
+            return h
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = Cell()
+
+        def forward(self, x):
+            return self.cell({given})
+    """
+    main = """\
+    import torch
+    from model import Net
+
+    model = Net().cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for epoch in range(4):
+        model.prob = 0.2 * epoch
+        for x in torch.utils.data.DataLoader(torch.ones(16, 4), 4):
+            optimizer.zero_grad()
+            model(x.cuda()).pow(2).mean().backward()
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=main, model=model, layers=layers)
+
+
+@pytest.mark.parametrize(
     ("call", "is_told"),
     [
         ("update(scaler, criterion(model(x), x), optimizer)", True),

@@ -10,6 +10,7 @@ from tpulint.semantic.device_sites import branches, devices_given
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.returned_devices import returned_values
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.values import is_cpu
 from tpulint.semantic.variables import says_device
@@ -58,9 +59,17 @@ class DeviceNumbers:
             target = _variable_of(self._index, call) if is_index_of_tensor(self._index, call) else None
             loads = [] if target is None else self._loads_of(target)
             placed = [load for load in loads if self._moves_there(load)]
-            if target is None or not placed:
+            if target is None:
+                if _is_returned(self._index, call) and self._is_returned_as_device(call):
+                    yield call, call, True
                 continue
-            if says_device(target.id) and all(map(self._takes_index, loads)) and self._is_one_device(target):
+            returned = [load for load in loads if _is_returned(self._index, load)]
+            if returned and self._is_returned_as_device(returned[0]) and self._is_kept_as_device(target, loads):
+                yield call, returned[0], True
+                continue
+            if not placed:
+                continue
+            if self._is_kept_as_device(target, loads):
                 yield call, placed[0], True
             else:
                 yield from ((load, load, True) for load in placed if not _is_moved_by_cuda(self._index, load))
@@ -68,15 +77,43 @@ class DeviceNumbers:
     def _loads_of(self, target: ast.Name) -> list[ast.expr]:
         return [load for key in self._flow.variables.keys_of(target) for load in self._flow.variables.loads(key)]
 
+    def _is_kept_as_device(self, target: ast.Name, loads: list[ast.expr]) -> bool:
+        """Whether a variable is called a device, holds nothing but one, and is only used, or returned, as one."""
+        return (
+            says_device(target.id)
+            and all(self._takes_index(load) or _is_returned(self._index, load) for load in loads)
+            and self._is_one_device(target)
+        )
+
     def _is_one_device(self, target: ast.Name) -> bool:
-        """Whether a variable is given nothing but the number of a tensor's GPU, or the host's name."""
-        bindings = self._index.names.bindings(target)
+        """Whether a variable is given nothing but the number of a tensor's GPU, or a device, as of the host."""
         return all(
             binding.kind == "assign" and not binding.path and binding.value is not None
-            and all(self._is_device_value(item) or is_cpu(item) or is_index_of_tensor(self._index, item)
-                    for item in branches(binding.value))
-            for binding in bindings
+            and all(self._is_device_or_index(item) for item in branches(binding.value))
+            for binding in self._index.names.bindings(target)
         )  # fmt: skip
+
+    def _is_device_or_index(self, node: ast.expr) -> bool:
+        return self._is_device_itself(node) or is_index_of_tensor(self._index, node)
+
+    def _is_device_itself(self, node: ast.expr) -> bool:
+        """``options.device`` is one, too, whoever made the options."""
+        return (
+            self._is_device_value(node) or is_cpu(node) or (isinstance(node, ast.Attribute) and node.attr == "device")
+        )
+
+    def _is_returned_as_device(self, node: ast.expr) -> bool:
+        """Whether a function that returns a number returns a device on another way: none can take it for a number."""
+        function = self._index.function_of(node)
+        returned = [] if function is None else list(returned_values(self._tree, function))
+        values = [item for value in returned for item in self._values_of(value)]
+        return any(map(self._is_device_itself, values)) and all(map(self._is_device_or_index, values))
+
+    def _values_of(self, returned: ast.expr) -> Iterator[ast.expr]:
+        """What an expression may be: all that a variable is given, each way of a condition."""
+        bindings = self._index.names.bindings(returned) if isinstance(returned, ast.Name) else ()
+        for value in [binding.value for binding in bindings] or [returned]:
+            yield from branches(returned if value is None else value)
 
     def _moves_there(self, load: ast.expr) -> bool:
         return _is_moved_by_cuda(self._index, load) or self._flow.places.of(load).kind == "device"
@@ -188,6 +225,14 @@ def _variable_of(index: SemanticIndex, call: ast.Call) -> ast.Name | None:
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return None
     return parent.targets[0] if isinstance(parent.targets[0], ast.Name) else None
+
+
+def _is_returned(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether a function returns this by itself, perhaps under a condition."""
+    value: ast.AST = node
+    while isinstance(parent := index.parent(value), ast.IfExp) and parent.test is not value:
+        value = parent
+    return isinstance(parent, ast.Return)
 
 
 def _is_moved_by_cuda(index: SemanticIndex, load: ast.expr) -> bool:

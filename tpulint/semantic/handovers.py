@@ -105,6 +105,28 @@ class Handovers:
 
     # ---------------------------------------------------------------- the parent
 
+    @property
+    def makings(self) -> list[ast.expr]:
+        """Where the parent asks the number for what it hands over: ``parts = split(data, n)``, one for each process."""
+        handed = [item for item in self._launch.passed or () if not any(one.item is item for one in self.items)]
+        return [node for item in handed for value in self._values(item) for node in self._numbers_in(value)]
+
+    def _values(self, item: ast.expr) -> list[ast.expr]:
+        """What an item is: all that a variable of the parent may hold."""
+        bindings = self._index.flow.reaching(item) if isinstance(item, ast.Name) else ()
+        if not bindings:
+            return [item]
+        assigned = [binding.value for binding in bindings if binding.kind == "assign" and binding.value is not None]
+        return [value for value in assigned if not self._counts.is_count(value)]
+
+    def _numbers_in(self, value: ast.expr) -> list[ast.expr]:
+        """The number in a value, but for what it divides: that is told by itself, and is a number again."""
+        nodes = [node for node in ast.walk(value) if isinstance(node, ast.Name | ast.Attribute | ast.Call)]
+        return [
+            node for node in nodes
+            if self._counts.is_zero(node) and not isinstance(self._index.parent(node), ast.BinOp | ast.Compare)
+        ]  # fmt: skip
+
     def shares(self, handover: Handover) -> list[ast.Assign]:
         """What the parent divides by the number for each process: ``args.batch_size = args.batch_size // args.n_gpus``.
 

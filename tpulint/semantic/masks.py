@@ -55,9 +55,12 @@ class Masks:
         return self._index.is_device_tensor(node) and self.is_boolean(node)
 
     def chooses_by_bytes(self, node: ast.expr) -> bool:
-        """Whether an index is a ``torch.ByteTensor`` of truth values on the device, which torch takes for a mask."""
+        """Whether an index holds truth values on the device as bytes, which torch takes for a mask.
+
+        ``torch.ByteTensor([...])``, ``torch.tensor([...], dtype=torch.uint8)``
+        """
         made = node
-        while not self._is_byte_class(made):
+        while not self._makes_bytes(made):
             if isinstance(made, ast.Name):
                 bindings = self._index.flow.reaching(made)
                 value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
@@ -72,8 +75,12 @@ class Masks:
         is_told = len(made.args) == 1 and self._holds_truths(made.args[0], 0)
         return is_told and self._index.is_device_tensor(node)
 
-    def _is_byte_class(self, node: ast.expr) -> bool:
+    def _makes_bytes(self, node: ast.expr) -> bool:
         name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
+        if name in ("torch.tensor", "torch.as_tensor"):
+            assert isinstance(node, ast.Call)
+            types = [self._index.qualified_name(item.value) for item in node.keywords if item.arg == "dtype"]
+            return types == ["torch.uint8"]
         return name in ("torch.ByteTensor", "torch.cuda.ByteTensor")
 
     def is_boolean(self, node: ast.expr, depth: int = 0) -> bool:

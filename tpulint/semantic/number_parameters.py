@@ -32,6 +32,21 @@ class NumberParameters:
             or any(self._chooses_module(load) or self._counts_parts(load) for load in self._loads_of(name, function))
         )
 
+    def is_compared_in_training(self, function: FunctionNode, name: str) -> bool:
+        """``if self.training and prob > 0.0:``: what a pass asks so, given beside its input, is how much it drops.
+
+        Not what it is given first: that is a tensor. Those who know what calls give know better.
+        """
+        given = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        return name not in given[:2] and any(
+            isinstance(compared := self._tree.parents[load], ast.Compare)
+            and isinstance(choice := self._tree.parents[compared], ast.BoolOp)
+            and isinstance(choice.op, ast.And)
+            and any(isinstance(part, ast.Attribute) and part.attr == "training" for part in choice.values)
+            and self._chooses(load)
+            for load in self._names.loads(name, self._names.scope_of(function.body[0]))
+        )
+
     def decides(self, function: FunctionNode, element: ast.Subscript) -> bool:
         """Whether what Python does is chosen by an element of a parameter, beside a number: ``args["decay"] > 0``.
 

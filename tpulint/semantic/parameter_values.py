@@ -209,6 +209,9 @@ class ParameterValues:
             return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
         if self._numbers.has(function, binding.name):
             return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
+        is_compared = self._numbers.is_compared_in_training(function, binding.name)
+        if is_compared and not self._is_given_tensor(function, binding.name, depth):
+            return UNKNOWN  # `forward(self, x, prob)`, `if self.training and prob > 0.0:`
         if self._uses.is_option(function, binding.name):
             return UNKNOWN  # `count = self.config.count if count is None else count`
         annotation = binding.node.annotation
@@ -246,6 +249,13 @@ class ParameterValues:
         values = [self._given_value(item, depth) for item in here]
         values += self._given_outside(function, name)
         return bool(values) and all(value.kind is Kind.HOST for value in values)
+
+    def _is_given_tensor(self, function: FunctionNode, name: str, depth: int) -> bool:
+        """Whether a call that is known, here or in another file, gives a tensor."""
+        arguments = self._definitions.arguments
+        given = [*arguments.of(function, name), *arguments.of_object(function, name)]
+        values = [*(self._given_value(item, depth) for item in given), *self._given_outside(function, name)]
+        return any(value.kind is Kind.TENSOR for value in values)
 
     def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in this file give nothing but constants for a parameter, or those in others a value of Python.

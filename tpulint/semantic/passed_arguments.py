@@ -42,6 +42,16 @@ class PassedArguments:
         starting = [call for node in calls if isinstance(call := self._tree.parents[node], ast.Call)]
         return self._passed([call for call in starting if self._starts(call, owner)], function, name)
 
+    def of_object(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that calls of a module pass for a parameter of its forward pass: ``self.cell(x, x.mean())``."""
+        owner = self._tree.class_of(function)
+        classes = self._definitions.classes
+        calls = [
+            call for call in self._tree.calls
+            if isinstance(call.func, ast.Name | ast.Attribute) and classes.one_of_variable(call.func) is owner
+        ]  # fmt: skip
+        return [] if owner is None else self._passed(calls, function, name)
+
     def when_chosen(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that calls pass for a parameter which run one of several functions: ``loss_fn(model, x)``."""
         if self._chosen is None:

@@ -41,7 +41,9 @@ class SavedStates:
         if isinstance(node, ast.IfExp):
             return self.holds(node.body, depth + 1) or self.holds(node.orelse, depth + 1)
         if isinstance(node, ast.Name):
-            return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node))
+            return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node)) or any(
+                self.holds(item, depth + 1) for item in self._index.kinds.contents.of(node)
+            )  # `data = {}`, `data["model"] = model.state_dict()`
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return node.slice.value in self.keys_of(node.value, depth + 1)
         return False

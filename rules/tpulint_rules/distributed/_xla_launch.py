@@ -38,8 +38,10 @@ def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder
     ]  # fmt: skip
     handed = Handovers(ctx.index, launch)
     folding = fix.fold(handed.answers)
-    if not handed.known or folding.drops(call) or _is_one_way_of_two(ctx, call, handed):
-        fix.give_up()  # a process may be told that there are 0 GPUs, or the launch is what happens with one device
+    if not handed.known or handed.makings or folding.drops(call) or _is_one_way_of_two(ctx, call, handed):
+        # a process may be told that there are 0 GPUs, or get a part of what was made for 0 processes, or the launch is
+        # what happens with one device
+        fix.give_up()
         return fix
     if handed.answers:
         fix.lower(Applicability.UNSAFE, "Conditions on the number of GPUs are taken to be met.")

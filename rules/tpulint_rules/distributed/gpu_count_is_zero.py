@@ -16,6 +16,7 @@ from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
+from tpulint_rules.distributed._parts_for_none import parts_for_none
 from tpulint_rules.distributed._samplers import sharers
 
 _PRODUCTS = {
@@ -62,6 +63,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if isinstance(holder, ast.If) and _sends_to_host(ctx, holder) and not _is_asked(ctx, node.operand):
                 yield _demand(ctx, node, _ON_HOST, False)
     yield from _starting_none(ctx)
+    yield from parts_for_none(ctx)
     for call in filter(partial(is_told_with_name, ctx), counts.calls):
         message = f"`{ctx.text(call)}` is 0 on a TPU machine, beside the name of a device that is there"
         yield ctx.finding(call, message, _count_fix(ctx, call), severity=Severity.WARNING)
