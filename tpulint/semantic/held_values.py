@@ -132,6 +132,8 @@ class HeldValues:
                 if len(reaching) > 1 and name not in mixed:
                     return None
                 uses.append(name)
+        if added and not all(map(self.is_rare, uses)):
+            return None  # the sum is read where it is complete
         return uses
 
     def is_rare(self, use: ast.Name) -> bool:
