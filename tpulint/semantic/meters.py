@@ -46,7 +46,7 @@ class Meters:
         index = self._index
         argument = self._argument_of(read)
         call = None if argument is None else index.parent(argument)
-        if read.use is not Use.OTHER or not isinstance(call, ast.Call) or argument not in call.args:
+        if read.use not in (Use.OTHER, Use.LIST) or not isinstance(call, ast.Call) or argument not in call.args:
             return None
         if not isinstance(index.parent(call), ast.Expr) or not index.scalars.is_number(read):
             return None
