@@ -11,6 +11,13 @@ import pytest
 from command import tpulint
 from marked_files import SETUP, agree
 
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+
+CATALOGUE = load()
+
 COLLATE = """\
     import torch
 
@@ -282,3 +289,52 @@ def test_a_static_method_of_a_data_set_of_another_file(tmp_path: Path, made: str
     """
     )
     agree(tmp_path, select="TPU301,TPU513", main=program, rows=rows)
+
+
+NOTED = """\
+import torch
+from torch.utils.data import DataLoader
+
+
+def collate(batch):
+    longest = max([x.shape[0] for x in batch])
+    rows = torch.zeros(len(batch), longest, 4)
+    noted = MADE
+    for i, x in enumerate(batch):
+        size = x.size(0)
+        rows[i, :size] = x
+        NOTE
+    return GIVEN
+
+
+def train(net, optimizer, samples, device):
+    for x, lengths in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
+        mask = torch.arange(WIDTH)[None] < lengths[:, None]
+        optimizer.zero_grad()
+        (net(x.to(device)) * mask.to(device)).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "note", "given", "width", "is_fixed"),
+    [
+        ("torch.zeros(len(batch)).long()", "noted[i] = x.shape[0]", "rows, noted", "lengths.max()", False),
+        ("torch.LongTensor(len(batch))", "noted[i] = size", "rows, noted", "max(lengths)", False),
+        ("[]", "noted.append(len(x))", "rows, torch.tensor(noted).long()", "lengths.max()", False),
+        ("[]", "noted.append(size)", "(rows, (torch.LongTensor(noted)))", "torch.max(lengths)", False),
+        ("[]", "noted.append(size)", '{"x": rows, "rest": (batch, noted)}', "lengths.max()", False),
+        ("torch.zeros(len(batch)).long()", "noted[i] = size", "rows, noted", "x.size(1)", True),
+        ("torch.zeros(len(batch)).long()", "noted[i] = x.sum()", "rows, noted", "lengths.max()", True),
+        ("torch.zeros(len(batch)).long()", "size = noted[i]", "rows, noted", "lengths.max()", True),
+        ("[]", "noted.append(len(x))", "rows, rows", "lengths.max()", True),
+    ],
+)
+def test_lengths_that_are_noted_one_by_one(made: str, note: str, given: str, width: str, is_fixed: bool) -> None:
+    """A mask that is as wide as the longest of them does not fit a batch that is filled up further."""
+    text = NOTED.replace("MADE", made).replace("NOTE", note).replace("GIVEN", given).replace("WIDTH", width)
+    settings = Settings(select=("TPU513",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    assert ("// 64" in result.text) == is_fixed
+    assert len(result.findings) == (0 if is_fixed else 1)

@@ -1033,7 +1033,8 @@ def test_option_called_device_is_not_the_device_of_tensors() -> None:
     )
     options += "print(torch.ones(2).cuda().to(chosen.device))\n\n\ndef move(x, index):\n    return index.to(x.device)\n"
     ported = port(options).text
-    assert ".to(torch_xla.device()))" in ported and "index.to(x.device)" in ported
+    assert "device = torch_xla.device()\n" in ported and "torch.ones(2).to(device))" in ported
+    assert "index.to(x.device)" in ported
 
 
 def test_index_of_the_accelerator_is_taken_out_where_the_port_asks_for_xla() -> None:

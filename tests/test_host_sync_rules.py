@@ -2551,17 +2551,33 @@ def test_what_moves_leaves_no_double_blank_line() -> None:
 
 TRAINER = """
 class Trainer:
-    def __init__(self):
-        self.model = torch.nn.Linear(4, 3).to(device)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
-        self.best, self.count, self.shown = 1.0, 0, []
+    def __init__(self, model, optimizer):
+        self.model = model.to(device)
+        self.optimizer = optimizer
+        {init}
 
-    def note(self, value):
-        self.shown.append(value)
+    def fit(self):
+        {fit}
+        for epoch in range(3):
+            self.train_epoch()
 
-    def advance(self):
-        self.count += 1
+    def train_epoch(self):
+        {train_epoch}
+        for x, _ in loader:
+            {call}
 
+    def training_step(self, x):
+        self.optimizer.zero_grad()
+        loss = self.model(x.to(device)).mean()
+        self.update(loss)
+        print(loss.item())
+
+    def update(self, loss):
+        loss.backward()
+        self.optimizer.step()
+
+
+Trainer(model, optimizer).fit()
 """
 
 
@@ -5049,3 +5065,72 @@ def test_what_a_branch_adds_to_the_loss_is_a_tensor_of_the_device(added: str, to
             torch_xla.sync()
     """
     assert check(text, ("TPU101",)) == [("TPU101", "error")] * told
+
+
+KEPT = """\
+class Average:
+    def __init__(self):
+        self.value, self.count = 0, 0
+
+    def append(self, value):
+        self.value = (value + self.count * self.value) / (self.count + 1)
+        self.count += 1
+
+
+class Window:
+    def __init__(self):
+        self.values = []
+
+    def append(self, value):
+        self.values = self.values[-99:] + [value]
+
+
+class Lasting(list):
+    pass
+
+
+MADE
+for x, y in loader:
+    loss = criterion(model(x.to(device)), y.to(device))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    WHERE.append(loss.item())
+print(WHERE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "where"),
+    [
+        ("seen = Window()", "seen"),
+        ('seen = {"train": Window(), "test": Window()}', 'seen["train"]'),
+        ("from unseen import Recent\nseen = Recent()", "seen"),
+        ("import unseen\nseen = unseen.Recent(100)", "seen"),
+    ],
+)
+def test_what_is_no_list_is_not_extended(made: str, where: str) -> None:
+    """An object that knows ``append`` need not know ``extend``; nor may numbers that it counts come all at once."""
+    text = SETUP + KEPT.replace("MADE", made).replace("WHERE", where)
+    assert port(text, select=("TPU101", "TPU105")).text == text
+
+
+@pytest.mark.parametrize(
+    ("made", "where"),
+    [
+        ("import collections\nseen = collections.deque(maxlen=100)", "seen"),
+        ("from collections import UserList\nseen = UserList()", "seen"),
+        ('seen = {"train": [], "test": Window()}', 'seen["train"]'),
+        ("seen = Lasting()", "seen"),
+        ("from unseen import recent\nseen = recent()", "seen"),
+    ],
+)
+def test_what_may_be_a_list_is_extended(made: str, where: str) -> None:
+    text = SETUP + KEPT.replace("MADE", made).replace("WHERE", where)
+    assert f"\n{where}.extend(" in port(text, select=("TPU101", "TPU105")).text
+
+
+def test_an_average_that_appends_holds_the_tensor() -> None:
+    text = SETUP + KEPT.replace("MADE", "seen = Average()").replace("WHERE", "seen")
+    assert "\n    seen.append(loss.detach())\n" in port(text, select=("TPU101", "TPU105")).text

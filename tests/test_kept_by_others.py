@@ -646,3 +646,56 @@ for count, x in enumerate(loader):
         agree(tmp_path, train=layers + train)
     else:
         agree(tmp_path, train=train, layers=layers)
+
+
+def test_an_object_of_another_file_that_appends_is_no_list(tmp_path: Path) -> None:
+    """``extend`` of a list is put behind the loop; a class of the project says itself what it does with a value."""
+    averages = """\
+    class Average:
+        def __init__(self):
+            self.value, self.count = 0, 0
+
+        def append(self, value):
+            self.value = (value + self.count * self.value) / (self.count + 1)
+            self.count += 1
+
+
+    class Values(list):
+        pass
+    """
+    program = """\
+    import torch
+    import torch.nn.functional as F
+    from averages import Average, Values
+
+
+    def validate(net, loader, device):
+        averages, values = Average(), Values()
+        with torch.no_grad():
+            for x, y in loader:
+                loss = F.cross_entropy(net(x.to(device)), y.to(device))
+                averages.append(loss.item())  # TPU101
+                values.append(loss.item())  # TPU105
+        return averages, values
+
+
+    def collect(averages, net, loader, device):
+        with torch.no_grad():
+            for x, y in loader:
+                averages.append(F.cross_entropy(net(x.to(device)), y.to(device)).item())  # TPU101
+        return averages
+
+
+    def main(loader):
+        device = torch.device("cuda")
+        net = torch.nn.Linear(4, 2).to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            loss = F.cross_entropy(net(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        validate(net, loader, device)
+        collect(Average(), net, loader, device)
+    """
+    agree(tmp_path, averages=averages, main=program)

@@ -789,3 +789,50 @@ def test_models_with_an_optimizer_that_another_file_hands_over(tmp_path: Path, p
     (tmp_path / "train.py").write_text(PUT_TOGETHER)
     result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
     assert ("holding.py:4" in result.out) is told, result.out
+
+
+PAIR = """\
+import torch
+from torch import nn, optim
+
+class Solver:
+    def __init__(self, device, helper):
+        self.device, self.helper = torch.device("cuda"), helper
+        self.E, self.G, self.D = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1)
+        self.g_opt = optim.Adam(self.G.parameters())
+        self.d_opt = optim.Adam(self.D.parameters())
+        MOVED
+        self.D.to(self.device)
+
+    def choose(self):
+        self.device = self.helper.device
+        return self.device
+
+    def train(self, loader):
+        for x in loader:
+            self.D(self.G(x.to(self.device))).mean().backward()
+            self.g_opt.step()
+            self.d_opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_first"),
+    [
+        ("self.G.to(self.device)", True),
+        ("self.G = self.G.to(self.device)", True),
+        ("self.G.cuda()", True),
+        ("self.E.to(self.device)", True),
+        ("self.E.to(self.choose())", False),  # it may choose another device for all
+        ("self.helper.start(self)", False),
+        ("self.device = self.G.to(self.device)", False),
+    ],
+)
+def test_what_moves_another_model_stands_in_no_way(moved: str, is_first: bool) -> None:
+    settings = Settings(select=("TPU303",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(PAIR.replace("MOVED", moved)), settings, CATALOGUE)
+    assert result.error == ""
+    rows = result.text.splitlines()
+    places = [next(at for at, row in enumerate(rows) if text in row) for text in ("self.D.to(", "self.d_opt =")]
+    assert (places[0] < places[1]) is is_first
+    assert (FLAG in result.text) is not is_first

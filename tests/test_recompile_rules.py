@@ -284,6 +284,22 @@ with torch.no_grad():
         ("row, last = kept[step], x[0]\nrow += 1", "row, last = kept[step], x[0]\n    row += 1"),
         ("range = 3\nrow = kept[step:]", "range = 3\n    row = kept[step:]"),
         ("kept[step] += x.to(device).mean()", "kept[[step]] += x.to(device).mean()"),
+        ("last = x[0]\nlast += kept[step]", "last = x[0]\n    last += kept[[step]][0]"),
+        ("kept[0] += kept[step]", "kept[0] += kept[[step]][0]"),
+        ("kept[step] += kept[0]", "kept[[step]] += kept[0]"),
+        (
+            "last = x[0]\nlast -= kept[step : step + 2]",
+            "last = x[0]\n    last -= kept[range(len(kept))[step : step + 2]]",
+        ),
+        (
+            "kept[step] = torch.tensor([max(n, 0) for n in found(step)], device=device)",
+            "kept[[step]] = torch.tensor([max(n, 0) for n in found(step)], device=device).to(kept.dtype)",
+        ),
+        (
+            "kept[step] = torch.sum(x.to(device)) if max(found(step)) else 0",
+            "kept[[step]] = torch.as_tensor(torch.sum(x.to(device)) if max(found(step)) else 0, "
+            "dtype=kept.dtype, device=kept.device)",
+        ),
         ("kept[step] = last = found(step)", "kept[step] = last = found(step)"),
         ("kept[step], last = x.to(device).mean(), 0", "kept[step], last = x.to(device).mean(), 0"),
     ],

@@ -187,6 +187,7 @@ def _tidied(
     """Fixed Python code without what the fixes left without a use, and what is found in it."""
     # each may give work to the next
     steps = (
+        _without_twin_moves,
         _without_twin_choices,
         _without_emptied_guards,
         _without_unused_locals,
@@ -213,6 +214,20 @@ def _without_unused_locals(before: SemanticIndex, after: SemanticIndex) -> Sourc
     for statement in gone:
         builder.delete(statement)
     fix = builder.build()
+    return _applied(after, [fix]) if fix is not None else None
+
+
+def _without_twin_moves(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file without moves to where the next one moves as well; None when there are none."""
+    if not after.mentions(r"\)\s*\.to\("):
+        return None
+    from tpulint.twin_moves import move_once, twin_moves
+
+    builder = FixBuilder(after, ImportTable(after), "move once", Applicability.SAFE, "", Scope.STATEMENT)
+    twins = twin_moves(before, after)
+    for twin in twins:
+        move_once(builder, twin)
+    fix = builder.build() if twins else None
     return _applied(after, [fix]) if fix is not None else None
 
 

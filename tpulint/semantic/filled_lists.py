@@ -7,8 +7,10 @@ from functools import cached_property
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.contained_objects import ContainedObjects
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.onlookers import has_onlookers
+from tpulint.semantic.other_files import methods
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
 from tpulint.semantic.tree import LoopNode
@@ -17,6 +19,9 @@ from tpulint.semantic.variables import last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+_WITH_LISTS = ("collections.", "typing.")
+"""Modules whose classes are made to stand for lists."""
 
 
 class Append(NamedTuple):
@@ -138,6 +143,8 @@ class FilledLists:
         if not all(index.scalars.is_arithmetic(append.element, nodes) for append in appends):
             return None
         target = appends[0].target
+        if any(self._is_own_append(append) for append in appends) or self._is_of_class(target):
+            return None
         root: ast.expr = target
         while isinstance(root, ast.Attribute | ast.Subscript):
             if isinstance(root, ast.Subscript) and key_of(root) is None:
@@ -161,6 +168,35 @@ class FilledLists:
         found = sorted(dict.fromkeys(gates), key=index.span)
         outer = [gate for gate in found if not any(index.tree.encloses(o, gate) for o in found if o is not gate)]
         return FilledList(loop, target, tuple(appends), tuple(reads), is_new, tuple(outer))
+
+    def _is_own_append(self, append: Append) -> bool:
+        """Whether a class of the project says what is done with the element: it need not know ``extend``."""
+        call = append.statement.value if isinstance(append.statement, ast.Expr) else None
+        if not isinstance(call, ast.Call):
+            return False
+        index = self._index
+        return index.definitions.function_called(call) is not None or bool(index.imported.all_called(call))
+
+    def _is_of_class(self, target: ast.expr) -> bool:
+        """Whether the object may be of a class with an ``append`` of its own, or of one that nobody has seen."""
+        return any(
+            isinstance(creation.node, ast.Call) and not creation.path and self._makes_no_list(creation.node)
+            for creation in self._contained.of(target)
+        )
+
+    def _makes_no_list(self, call: ast.Call) -> bool:
+        index = self._index
+        name = index.qualified_name(call.func) or ""
+        if not last_name(call.func)[:1].isupper() or name.startswith(_WITH_LISTS):
+            return False
+        owner, imported = index.definitions.class_called(call), index.imported.called(call)
+        if owner is not None:
+            return index.definitions.method(owner, "append") is not None
+        return imported is None or bool(methods((imported,), "append"))
+
+    @cached_property
+    def _contained(self) -> ContainedObjects:
+        return ContainedObjects(self._index)
 
     def _may_be(self, node: ast.AST, target: ast.expr) -> bool:
         """Whether an expression may stand for the list: the same variable or attribute, or what holds the item."""

@@ -42,7 +42,7 @@ class Meters:
 
     def of(self, read: Read) -> Metered | None:
         """The meter that a read goes into, if it can hold the tensor instead."""
-        is_given = read.use is Use.OTHER and self._index.scalars.is_number(read)
+        is_given = read.use in (Use.OTHER, Use.LIST) and self._index.scalars.is_number(read)
         return self.given(read.node) if is_given else None
 
     def given(self, number: ast.expr) -> Metered | None:

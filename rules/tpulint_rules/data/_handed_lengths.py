@@ -82,8 +82,15 @@ def _handed_on(index: SemanticIndex, maker: ast.AST) -> Iterator[ast.expr]:
     """What a function returns or yields, part by part."""
     for node in index.tree.nodes_in(maker, ast.Return, ast.Yield, functions=False):
         value = node.value if isinstance(node, ast.Return | ast.Yield) else None
-        parts = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
-        yield from value.values if isinstance(value, ast.Dict) else (part for part in parts if part is not None)
+        yield from _parts_of(value) if value is not None else ()
+
+
+def _parts_of(value: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(value, ast.Tuple | ast.List | ast.Dict):
+        for part in value.values if isinstance(value, ast.Dict) else value.elts:
+            yield from _parts_of(part)
+    else:
+        yield value
 
 
 def _widths_of_lengths(index: SemanticIndex, maker: ast.AST) -> Iterator[ast.Call]:

@@ -14,6 +14,7 @@ from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
 from tpulint_rules.data._computed_samples import are_computed
 from tpulint_rules.data._counted_padding import leave_where_counted
+from tpulint_rules.data._filled_lengths import HOLDING, are_filled_lengths
 from tpulint_rules.data._handed_lengths import leave_where_handed, leave_where_unrounded
 from tpulint_rules.data._largest_shapes import filled_by_largest
 
@@ -32,10 +33,6 @@ _FILLERS = frozenset({
 _LONGEST = ("builtins.max", "numpy.max", "numpy.amax")
 _LENGTHS = (ast.Call, ast.Subscript)
 """Expressions that may be the longest length."""
-_HOLDING = frozenset({
-    "builtins.list", "builtins.tuple", "numpy.array", "torch.tensor", "torch.LongTensor", "torch.IntTensor",
-})  # fmt: skip
-"""What holds the lengths that it is given."""
 _AS_LONG = ("builtins.int", "builtins.min")
 """Cut to a length that only few samples reach, nearly every batch still has its own."""
 _FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
@@ -167,7 +164,7 @@ def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
         name = index.qualified_name(node.func)
         if name == "builtins.map" and node.args:
             return index.qualified_name(node.args[0]) == "builtins.len"
-        return name in _HOLDING and bool(node.args) and _is_lengths(ctx, node.args[0], depth)
+        return name in HOLDING and bool(node.args) and _is_lengths(ctx, node.args[0], depth)
     if isinstance(node, ast.Name) and depth < 2:
         values = [b.value for b in index.flow.reaching(node) if b.kind == "assign" and not b.path]
         return bool(values) and all(value is not None and _is_lengths(ctx, value, depth + 1) for value in values)
@@ -175,11 +172,12 @@ def _is_lengths(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
 
 
 def _is_of_lengths(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether an expression gives lengths: a list or tensor of them, be it sorted."""
+    """Whether an expression gives lengths: a list or tensor of them, be it sorted or filled in a loop."""
     bindings = ctx.index.flow.reaching(node) if isinstance(node, ast.Name) else ()
     sorted_lengths = [one.value for one in bindings if one.path == (0,) and isinstance(one.value, ast.Call)]
     is_sorted = any(_is_sorted(ctx, made) for made in sorted_lengths)
-    return is_sorted or _is_lengths(ctx, node)
+    is_filled = are_filled_lengths(ctx.index, node, lambda value: _is_length(ctx, value))
+    return is_sorted or is_filled or _is_lengths(ctx, node)
 
 
 def _is_length(ctx: FileContext, node: ast.expr) -> bool:

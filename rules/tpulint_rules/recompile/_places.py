@@ -65,7 +65,7 @@ def _cast(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, statement: ast
         fix.lower(Applicability.UNSAFE, _GIVEN_ON)
         if found.kind is not Kind.TENSOR:
             fix.give_up()
-    if found.kind is Kind.TENSOR and found.certain and not any(_may_choose(ctx, part) for part in ast.walk(value)):
+    if found.kind is Kind.TENSOR and found.certain and not _may_choose(ctx, value):
         fix.append(value, f".to({base}.dtype)")
     else:  # now and then it may be a number
         made = f"{fix.use('torch', at=node)}.as_tensor"
@@ -73,14 +73,19 @@ def _cast(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, statement: ast
 
 
 def _may_choose(ctx: FileContext, node: ast.AST) -> bool:
-    """Whether an expression gives one of several values: ``x if x else 0``, ``max(x, 0)``."""
-    called = ctx.index.qualified_name(node.func) if isinstance(node, ast.Call) else None
-    return isinstance(node, _CHOOSING) or (called or "").startswith("builtins.")
+    """Whether an expression gives one of several values: ``x if x else 0``, ``max(x, 0)``.
+
+    What a function of torch is given is no matter, ``torch.tensor([max(x, 0) for x in rewards])``: it gives a tensor.
+    """
+    called = (ctx.index.qualified_name(node.func) or "") if isinstance(node, ast.Call) else ""
+    if isinstance(node, _CHOOSING) or called.startswith("builtins."):
+        return True
+    return not called.startswith("torch.") and any(_may_choose(ctx, part) for part in ast.iter_child_nodes(node))
 
 
 def is_stored(ctx: FileContext, node: ast.Subscript) -> bool:
     """Whether the part is written, not taken."""
-    return not isinstance(node.ctx, ast.Load) or isinstance(ctx.index.parent(node), ast.AugAssign)
+    return not isinstance(node.ctx, ast.Load)
 
 
 def _is_written_through(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FunctionNode
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 from tpulint_rules.step._built_optimizers import adds_to_optimizer, builds_optimizer
@@ -15,6 +16,7 @@ from tpulint_rules.step._built_optimizers import adds_to_optimizer, builds_optim
 _ADDING = frozenset({"append", "extend", "insert", "update", "add_module", "register_module", "register_parameter"})
 """Methods that give a module parts."""
 _DEPTH = 3
+_DEVICES = DEVICE_FACTORIES | {"torch.device"}
 _QUESTIONS = ("torch.cuda.is_available", "torch.accelerator.is_available")
 
 
@@ -43,7 +45,8 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     if any(tree.may_leave(item) or _adds_parts(ctx, item, modules) for item in others):
         return None
     asked = [argument for item in moves for argument in item.call.args]
-    if ctx.index.deferrals.may_change(others, asked if branch is None else [*asked, branch.test]):
+    doing = [item for item in others if not _moves_another(ctx, item)]
+    if ctx.index.deferrals.may_change(doing, asked if branch is None else [*asked, branch.test]):
         return None
     needed = {ctx.text(node) for node in tree.inside(below) if isinstance(node, ast.Name | ast.Attribute)}
     if any(_gives(ctx, statement, needed) for statement in (above, *between) if statement is not device):
@@ -74,6 +77,19 @@ def _only_moves(ctx: FileContext, statement: ast.stmt, move: Move) -> bool:
     elif not isinstance(statement, ast.Expr):
         return False
     return statement.value is move.call
+
+
+def _moves_another(ctx: FileContext, statement: ast.stmt) -> bool:
+    """Whether a statement moves a model to a device that is there, or made for it, and does nothing else."""
+    return any(
+        _only_moves(ctx, statement, move)
+        and not any(
+            isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) not in _DEVICES
+            for item in devices_given(move.call)
+            for node in (item, *ctx.index.tree.inside(item))
+        )
+        for move in ctx.index.moves.moves
+    )
 
 
 def branch_of_moves(ctx: FileContext, move: Move) -> ast.If | None:
