@@ -25,6 +25,8 @@ _MODE = r"(?:^|_)(?:is|was)?(?:train(?:ing)?(?:_?(?:mode|state|flag))?|mode)$"
 """Names of what ``train()`` of a module is given, not of data: ``was_training``, ``isTrain``, ``mode``."""
 _DEPTH = 3
 """Sums within sums that a loss is followed through."""
+_SUMMED = ("assign", "augment")
+"""Kinds of bindings that give a variable a sum, or a term more."""
 _LOSSES = frozenset({
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -121,13 +123,16 @@ class Roles:
                 self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
 
     def _terms(self, call: ast.Call, func: ast.Attribute) -> Iterator[ast.Name]:
-        """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum."""
+        """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum.
+
+        So are those that a step adds to it, ``loss += weight * penalty``.
+        """
         loss = call.args[0] if call.args else func.value
         if isinstance(loss, ast.Call) and isinstance(loss.func, ast.Attribute) and loss.func.attr == "scale":
             loss = loss.args[0] if loss.args else loss
         yield from _operands(loss)
         for binding in self._receivers(loss):
-            if not isinstance(binding, Binding) or binding.kind != "assign":
+            if not isinstance(binding, Binding) or binding.kind not in _SUMMED:
                 continue
             if not binding.path:
                 yield from _operands(binding.value)
@@ -149,7 +154,7 @@ class Roles:
         """Take up variables, and those they are summed of in turn: ``mean = total / len(parts)``."""
         for term in terms:
             summed.add(term)
-            if depth < _DEPTH and term.kind == "assign" and not term.path:
+            if depth < _DEPTH and term.kind in _SUMMED and not term.path:
                 for name in _operands(term.value):
                     self._add_terms(summed, self._flow.reaching(name), depth + 1)
 
