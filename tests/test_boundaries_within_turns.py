@@ -413,3 +413,61 @@ def test_reads_behind_an_evaluation_that_a_turn_begins_with(
         program = program.replace(inner, inner + "                torch_xla.sync()\n")
         program = program.replace("    optimizer.step()\n", "    optimizer.step()\n    torch_xla.sync()\n")
     agree(tmp_path, "TPU101,TPU102", main=program)
+
+
+EVALUATED_WITHIN = """\
+import torch
+import torch_xla
+from torch import nn
+
+
+def train(args, loader, held_out, model):
+    optimizer = torch.optim.Adam(model.parameters())
+    for step, (x, y) in enumerate(loader):
+        model.train()
+        nn.functional.mse_loss(model(x.to(args.device)), y.to(args.device)).backward()
+        if (step + 1) % args.accumulation == 0:
+            optimizer.step()
+            model.zero_grad()
+            if step % args.logging_steps == 0:
+                evaluate(args, model, held_out)
+
+
+def evaluate(args, model, loader):
+    model.eval()
+    total = torch.zeros(1, device=args.device)
+    with torch.no_grad():
+        for x, y in loader:
+            total += nn.functional.mse_loss(model(x.to(args.device)), y.to(args.device))
+            torch_xla.sync()
+    print(total.item())
+
+
+args = options()
+args.device = torch_xla.device()
+train(args, batches(), batches(), nn.Linear(4, 4).to(args.device))
+"""
+
+
+def test_an_evaluation_behind_the_update_of_some_turns(tmp_path: Path) -> None:
+    """The update is run in front of it; turns without one end behind the block."""
+    path = tmp_path / "main.py"
+    path.write_text(EVALUATED_WITHIN)
+    assert tpulint("--fix", "--select", "TPU101,TPU102,TPU301,TPU302", str(path), cwd=tmp_path).status == 0
+    expected = EVALUATED_WITHIN.replace(
+        "model.zero_grad()\n", "model.zero_grad()\n            torch_xla.sync()\n"
+    ).replace("held_out)\n\n\ndef evaluate", "held_out)\n        torch_xla.sync()\n\n\ndef evaluate")
+    assert path.read_text() == expected
+    path.write_text(EVALUATED_WITHIN.replace("evaluate(args, model, held_out)", "note(step)"))
+    tpulint("--fix", "--select", "TPU301", str(path), cwd=tmp_path)
+    assert path.read_text().count("torch_xla.sync()") == 2  # at the end of every turn, and in the evaluation
+
+
+def test_what_an_evaluation_reads_behind_its_own_boundaries(tmp_path: Path) -> None:
+    """Nothing of the step is pending by then; in front of them it is."""
+    ended = EVALUATED_WITHIN.replace(
+        "held_out)\n\n\ndef evaluate", "held_out)\n        torch_xla.sync()\n\n\ndef evaluate"
+    )
+    agree(tmp_path, "TPU101,TPU102", main=ended)
+    early = "    print(model(torch.ones(4, 4).to(args.device)).sum().item())  # TPU101\n    with torch.no_grad():\n"
+    agree(tmp_path, "TPU101,TPU102", main=ended.replace("    with torch.no_grad():\n", early))

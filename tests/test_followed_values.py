@@ -2374,6 +2374,43 @@ def test_the_terms_of_a_loss_that_a_function_returns(tmp_path: Path) -> None:
     agree(tmp_path, main=program)
 
 
+def test_a_term_that_a_branch_adds_to_a_loss(tmp_path: Path) -> None:
+    """Models and criteria stand in dictionaries that nobody sees into."""
+    program = """\
+    import torch
+
+
+    class Trainer:
+        def __init__(self, models, criteria, optimizers, device):
+            self.models, self.criteria, self.optimizers = models, criteria, optimizers
+            self.device, self.steps = device, 0
+
+        def step(self, x, sizes):
+            x = x.to(self.device)
+            y = self.models["generator"](x)
+            loss = self.criteria["mse"](y, x)
+            if self.steps > 4:
+                adversarial = self.criteria["mse"](self.models["critic"](y), x)
+                self.note(adversarial.item())  # TPU101
+                loss += 0.5 * adversarial
+                lengths = self.count(sizes)
+                self.note(lengths.item())
+                total = 0
+                total += lengths
+            self.optimizers["generator"].zero_grad()
+            loss.backward()
+            self.optimizers["generator"].step()
+            self.steps += 1
+
+
+    device = torch.device("cuda")
+    trainer = Trainer(made(device), criteria(), optimizers(), device)
+    for x, sizes in batches():
+        trainer.step(x, sizes)
+    """
+    agree(tmp_path, main=program)
+
+
 def test_what_a_number_of_the_host_stands_in_for(tmp_path: Path) -> None:
     program = (
         SETUP

@@ -2795,6 +2795,25 @@ def test_total_starts_where_the_loss_is(head: str, start: str) -> None:
     assert f"total = {start}\n" in result.text
 
 
+@pytest.mark.parametrize(
+    ("made", "is_seen"),
+    [
+        ("nn.DataParallel(net) if len(x) > 10 else net", True),
+        ("nn.DataParallel(net)", True),
+        ("net", True),
+        ("nn.DataParallel(net) if len(x) > 10 else other", False),
+        ("build(net)", False),
+    ],
+)
+def test_total_starts_where_the_module_is_that_each_turn_wraps(made: str, is_seen: bool) -> None:
+    text = OPTIONAL_DEVICE.format(head="use_device = args.cuda\nother = nn.Linear(3, 3)")
+    text = text.replace("(net(x), y)", "(used(x), y)").replace("        with", f"        used = {made}\n        with")
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU104",))
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE).text
+    assert ("torch.zeros(1).to(next(net.parameters()).device)" in result) == is_seen
+    assert (result != text) == is_seen
+
+
 TWO_METERS = """\
 import torch, torch_xla
 model = torch.nn.Linear(3, 3).to("xla")

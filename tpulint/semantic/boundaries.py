@@ -84,6 +84,8 @@ class Boundaries:
         tree = self._index.tree
         function = tree.function_of(node)
         if function is not None and self._index.regions.is_gated(function):
+            if self._passes_within(function, node, loop):
+                return True
             return depth < _DEPTH and self._calls_are_behind(function, loop, depth)
         # `criterion(model(x), y)` runs the model in front of what the function does.
         given = [*node.args, *(item.value for item in node.keywords)] if depth and isinstance(node, ast.Call) else []
@@ -111,6 +113,19 @@ class Boundaries:
             if not isinstance(holder, ast.stmt):
                 return False
             child = holder
+
+    def _passes_within(self, function: FunctionNode, node: ast.AST, loop: Step) -> bool:
+        """Whether a function comes to a boundary, or to the turns of an evaluation, before it comes to a node.
+
+        What the step has recorded before the function is called has been run there.
+        """
+        tree, places = self._index.tree, self._boundary_places(loop)
+        child: ast.AST = tree.statement_of(node)
+        while child is not function:
+            if isinstance(child, ast.stmt) and self._passes_in_front(child, loop, places):
+                return True
+            child = tree.parents[child]
+        return False
 
     def _is_handed_in_front(self, statement: ast.stmt) -> bool:
         """Whether something in front of a statement, in its block, is given a module to run: the step has begun."""

@@ -123,7 +123,10 @@ class Roles:
                 self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
 
     def _terms(self, call: ast.Call, func: ast.Attribute) -> Iterator[ast.Name]:
-        """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum."""
+        """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum.
+
+        So are those that a step adds to it, ``loss += weight * penalty``.
+        """
         loss = call.args[0] if call.args else func.value
         if isinstance(loss, ast.Call) and isinstance(loss.func, ast.Attribute) and loss.func.attr == "scale":
             loss = loss.args[0] if loss.args else loss

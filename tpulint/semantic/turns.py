@@ -171,7 +171,7 @@ class Turns:
         return any(block and isinstance(block[-1], ast.Continue) for block in (statement.body, statement.orelse))
 
     def _inner_places(self, anchor: ast.stmt) -> list[ast.stmt]:
-        """Places within the blocks of a compound statement that hold an update with a read behind it."""
+        """Places within the blocks of a compound statement that hold an update with a read or evaluation behind it."""
         result = []
         for field in ("body", "orelse", "finalbody"):
             block: list[ast.stmt] = getattr(anchor, field, None) or []
@@ -186,10 +186,21 @@ class Turns:
             elif isinstance(holders[-1], ast.Return):
                 continue  # what it calls ends the step
             elif isinstance(block[-1], ast.Continue | ast.Return) or any(
-                self._reads.inside(item) for item in block[at + 1 :]
+                self._reads.inside(item) or self._evaluates(item) for item in block[at + 1 :]
             ):
                 result.append(self._forward(block, holders[-1]))
         return result
+
+    def _evaluates(self, statement: ast.stmt) -> bool:
+        """Whether a statement runs the loop of an evaluation, which an update left pending would run along with."""
+        events = self._index.regions.events
+        calls = self._tree.nodes_in(statement, ast.Call, functions=False)
+        direct = [one for call in calls if isinstance(call, ast.Call) for one in events.functions_of(call)]
+        called = {*direct, *(one for function in direct for one in events.of(function).functions)}
+        return any(
+            self._tree.encloses(statement, loop) or self._tree.function_of(loop) in called
+            for loop in self._index.regions.evaluation_loops
+        )
 
     def _forward(self, suite: list[ast.stmt], anchor: ast.stmt) -> ast.stmt:
         """The last of the statements from ``anchor`` on that still record work, with no read in between."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.other_files import Definition, definition_called
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
@@ -14,18 +17,22 @@ CONSUMING = frozenset({
     "torch.nn.utils.consume_prefix_in_state_dict_if_present",
 })  # fmt: skip
 """Functions that change the names in a state, and nothing else."""
-_DICTS = frozenset({"dict", "collections.OrderedDict"})
+_DICTS = frozenset({"builtins.dict", "collections.OrderedDict"})
 _MEASURES = frozenset({"shape", "size", "dim", "ndim", "numel", "dtype"})
 """What is asked of a tensor on the host as of one on the device."""
 _HANDED_ON = 6
-"""How many variables a state is followed through."""
+"""How many variables and functions a state is followed through."""
 
 
 class CopiedStates:
-    """Follows what is loaded through filters and new names: ``{k: v for k, v in state.items() if k in own}``."""
+    """Follows what is loaded through filters and new names: ``{k: v for k, v in state.items() if k in own}``.
 
-    def __init__(self, index: SemanticIndex) -> None:
+    In a function that is handed a state, what it returns counts as gone in: its callers follow that.
+    """
+
+    def __init__(self, index: SemanticIndex, *, in_function: bool = False) -> None:
         self._index = index
+        self._in_function = in_function
 
     def is_one(self, value: ast.expr, depth: int = 0) -> bool:
         """Whether everything in a value goes into ``load_state_dict``."""
@@ -39,12 +46,30 @@ class CopiedStates:
                 return self.is_one(parent, depth)
             if isinstance(parent.func, ast.Attribute) and parent.func.attr == "update" and not parent.keywords:
                 return self._is_own_state(parent.func.value, depth)
+        if isinstance(parent, ast.Call) and value in parent.args:
+            return depth < _HANDED_ON and self._comes_back(parent, value, depth) and self.is_one(parent, depth + 1)
+        if (
+            isinstance(parent, ast.Attribute)
+            and parent.attr == "copy"
+            and isinstance(copied := self._index.parent(parent), ast.Call)
+        ):
+            return self.is_one(copied, depth)
         if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or depth > _HANDED_ON:
             return False
         target = parent.targets[0]
+        if isinstance(target, ast.Subscript) and parent.value is value:
+            return self._is_kept(value, depth)
         if not isinstance(target, ast.Name):
             return False
         return self._all_go_in(self._index.flow.loads_of(target, value), depth + 1)
+
+    def _comes_back(self, call: ast.Call, value: ast.expr, depth: int) -> bool:
+        """Whether a function of the project only renames or filters what it is given, and returns that."""
+        called = definition_called(self._index, call)
+        if called is None:
+            return False
+        loads = loads_of_parameter(called, call, value)
+        return CopiedStates(called.file, in_function=True)._all_go_in(loads, depth + 1)
 
     def _all_go_in(self, uses: Iterable[ast.expr], depth: int) -> bool:
         """Whether some go in, and what is done with the others takes no value out."""
@@ -56,7 +81,7 @@ class CopiedStates:
         parent = self._index.parent(node)
         while isinstance(parent, ast.Subscript) and parent.value is node:
             node, parent = parent, self._index.parent(parent)
-        if isinstance(parent, ast.Delete):
+        if isinstance(parent, ast.Delete) or (self._in_function and isinstance(parent, ast.Return)):
             return True
         if not isinstance(parent, ast.Call) or node not in parent.args[:1]:
             return False
@@ -66,18 +91,28 @@ class CopiedStates:
         return isinstance(parent.func, ast.Attribute) and parent.func.attr == "load_state_dict" and not is_assigned
 
     def _is_dict(self, callee: ast.expr) -> bool:
-        return (self._index.qualified_name(callee) or self._index.text(callee)) in _DICTS
+        return self._index.qualified_name(callee) in _DICTS
 
     def _only_asks(self, use: ast.expr) -> bool:
-        """``k in state``, ``len(state)``, ``state.keys()``"""
+        """``k in state``, ``len(state)``, ``state.keys()``, another value given to a key, names in a loop over items"""
         parent = self._index.parent(use)
         while isinstance(parent, ast.Subscript) and parent.value is use:
             use, parent = parent, self._index.parent(parent)
+        if isinstance(use, ast.Subscript) and isinstance(use.ctx, ast.Store):
+            return True
         if isinstance(parent, ast.Compare):
             return parent.comparators == [use] and isinstance(parent.ops[0], ast.In | ast.NotIn)
         if isinstance(parent, ast.Attribute):
-            return parent.attr == "keys"
+            return parent.attr == "keys" or self._only_names(parent)
         return isinstance(parent, ast.Call) and self._index.text(parent.func) == "len"
+
+    def _only_names(self, items: ast.Attribute) -> bool:
+        """``for k, v in state.items():`` without ``v``"""
+        holder = self._index.parent(call) if (call := self._index.parent(items)) is not None else None
+        if items.attr != "items" or not isinstance(holder, ast.For) or holder.iter is not call:
+            return False
+        value = _value_of(holder.target)
+        return value is not None and not self._index.names.loads_of(value)
 
     def _is_own_state(self, state: ast.expr, depth: int) -> bool:
         """``own = model.state_dict()``, into which loaded values are written before it is loaded itself."""
@@ -150,3 +185,17 @@ def _value_of(target: ast.expr) -> ast.Name | None:
     if isinstance(target, ast.Tuple) and len(target.elts) == 2 and isinstance(target.elts[1], ast.Name):
         return target.elts[1]
     return None
+
+
+def loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> list[ast.Name]:
+    """What a function does with what a call gives it; nothing where it makes something else of the parameter."""
+    file, function = called
+    if not isinstance(function, FUNCTIONS):
+        return []
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    given = [one for one in parameters if node in file.definitions.arguments.of_call(call, function, one.arg)]
+    if len(given) != 1:
+        return []
+    mentions = file.names.mentions(given[0].arg, file.names.scope_of(function.body[0]))
+    loads = [name for name in mentions if isinstance(name.ctx, ast.Load)]
+    return loads if len(loads) == len(mentions) else []

@@ -6,12 +6,13 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.other_files import Definition, definition_called
-from tpulint_rules.checkpoint._copied_states import CONSUMING
+from tpulint.semantic import SemanticIndex
+from tpulint.semantic.other_files import definition_called
+from tpulint_rules.checkpoint._copied_states import CONSUMING, CopiedStates, loads_of_parameter
 
 _FACTS = (
     r"(?i)(?:.*_)?(?:epochs?|n?iters?|iterations?|(?:global_?)?steps?|best.*|acc(?:uracy)?\d?|prec\d?|loss|losses|score|lr"
+    r"|logs?|logger|history"
     r"|args?|opts?|options|cfg|config|hparams|hyper_?parameters|kwargs|arch|name|type|version|seed)"
 )
 """Keys of what is a number or text, or a list of such: where it lies does not matter."""
@@ -28,6 +29,16 @@ def is_only_state(index: SemanticIndex, loaded: ast.expr) -> bool:
     """Whether all that is loaded, numbers and texts aside, goes into ``load_state_dict``, or is moved later on."""
     found = list(_uses(index, loaded, "", 0))
     return None not in found and True in found
+
+
+def is_made_into_state(index: SemanticIndex, loaded: ast.expr) -> bool:
+    """Whether a function is given what is loaded, and all that it makes of that goes into ``load_state_dict``."""
+    parent = index.parent(loaded)
+    while isinstance(parent, ast.Subscript) and parent.value is loaded:
+        loaded, parent = parent, index.parent(parent)
+    if not isinstance(parent, ast.Call) or loaded not in parent.args:
+        return False
+    return CopiedStates(index).is_one(parent) or is_only_state(index, parent)
 
 
 def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:
@@ -54,6 +65,8 @@ def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterato
             yield from (use for load in loads for use in _uses(index, load, key, depth + 1))
         if not loads:
             yield None
+    elif isinstance(parent, ast.Attribute) and parent.attr == "keys":
+        yield False
     elif isinstance(parent, ast.Attribute) and parent.attr in _ALL_PARTS:
         yield True if _are_moved_in_turn(index, parent) else None
     else:
@@ -121,23 +134,9 @@ def _uses_by_call(index: SemanticIndex, call: ast.Call, node: ast.expr, key: str
         yield None if any(item.arg == "assign" for item in call.keywords) else True
     else:
         called = definition_called(index, call) if depth < _DEPTH else None
-        loads = [] if called is None else _loads_of_parameter(called, call, node)
+        loads = [] if called is None else loads_of_parameter(called, call, node)
         for load in loads:
             assert called is not None
             yield from _uses(called.file, load, key, depth + 1)
         if not loads:
             yield True if _STATE in key and _is_used_here(index, node) else None
-
-
-def _loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> list[ast.Name]:
-    """What a function does with what a call gives it; nothing where it makes something else of the parameter."""
-    file, function = called
-    if not isinstance(function, FUNCTIONS):
-        return []
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    given = [one for one in parameters if node in file.definitions.arguments.of_call(call, function, one.arg)]
-    if len(given) != 1:
-        return []
-    mentions = file.names.mentions(given[0].arg, file.names.scope_of(function.body[0]))
-    loads = [name for name in mentions if isinstance(name.ctx, ast.Load)]
-    return loads if len(loads) == len(mentions) else []

@@ -12,7 +12,7 @@ from tpulint.semantic.device_sites import device_argument
 from tpulint.semantic.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
-from tpulint_rules.checkpoint._loaded_parts import is_only_state
+from tpulint_rules.checkpoint._loaded_parts import is_made_into_state, is_only_state
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
@@ -50,7 +50,8 @@ def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iter
         return
     is_copied = _is_state(ctx, call) or _is_moved_later(ctx, call)
     is_whole = not is_copied and is_module(ctx.index, call)
-    if not _is_one_of_two(ctx, call) and (not (is_copied or is_whole) or _saves_host_tensors(ctx)):
+    is_used = is_copied or is_whole or is_made_into_state(ctx.index, call)
+    if not _is_one_of_two(ctx, call) and (not is_used or _saves_host_tensors(ctx)):
         return
     fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
     fix.set_argument(call, "map_location", '"cpu"')

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.context import FixBuilder
 from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.scalars import MATH_OF_TORCH
 from tpulint.semantic.values import is_true
@@ -118,11 +119,29 @@ def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
             return index.text(call.func)
         if not isinstance(call.func, ast.Name):
             continue
-        found = index.names.find(call.func.id, scope)
+        module = _made_of(index, call.func, loop)
+        found = index.names.find(module.id, scope)
         inside = found is None or any(index.tree.encloses(loop, binding.node) for binding in found[1])
-        if not inside and not _is_loss(index, call.func):
-            return call.func.id
+        if not inside and not _is_loss(index, module):
+            return module.id
     return None
+
+
+def _made_of(index: SemanticIndex, name: ast.Name, loop: LoopNode) -> ast.Name:
+    """``model`` for ``net = DataParallel(model) if size > 10 else model`` in the loop, or the variable itself."""
+    bindings = index.flow.reaching(name)
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path else None
+    if made is None or not index.tree.encloses(loop, made):
+        return name
+    ways = [made.body, made.orelse] if isinstance(made, ast.IfExp) else [made]
+    wrapped = [way.args[0] if _wraps(index, way) and isinstance(way, ast.Call) else way for way in ways]
+    found = [way for way in wrapped if isinstance(way, ast.Name)]
+    is_one = len(found) == len(ways) and len({way.id for way in found}) == 1
+    return found[0] if is_one else name
+
+
+def _wraps(index: SemanticIndex, node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and bool(node.args) and index.qualified_name(node.func) in facts.MODULE_WRAPPERS
 
 
 def _is_kept(index: SemanticIndex, node: ast.expr, loop: LoopNode) -> bool:

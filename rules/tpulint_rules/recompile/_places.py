@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability
+from tpulint.model import Applicability, Span
 from tpulint.semantic import Kind
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.computed_places import indices_of
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.variables import last_name
 
 _GIVEN_ON = "The other variable is given the value in the dtype of the tensor."
@@ -17,7 +18,10 @@ _DEPTH = 3
 
 
 def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item: ast.expr, at: int = 0) -> None:
-    """Write ``x[[i]] = y`` for ``x[i] = y``, and ``x[[i]][0]`` where the part is taken; ``at`` is the dimension."""
+    """Write ``x[[i]] = y`` for ``x[i] = y``, and ``x[[i]][0]`` where the part is taken; ``at`` is the dimension.
+
+    The dimension that a list keeps is what ``x[i].unsqueeze(0)`` and ``x[i][None]`` give back.
+    """
     if at and is_stored(ctx, node) and not _is_one_number(ctx, node):
         # Its dimension comes first, as that of a value that has fewer is added in front.
         others = [ctx.text(other) for other in indices_of(node) if other is not item]
@@ -26,10 +30,33 @@ def choose_by_tensor(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, ite
         keep_meaning(ctx, fix, node)
         return
     fix.replace(item, f"[{ctx.text(item)}]")
-    if not is_stored(ctx, node):
+    restored = _restored(ctx, node, at)
+    if restored is not None and isinstance(restored, ast.Call):
+        fix.replace_tail(restored, node, "")
+    elif restored is not None:
+        fix.replace(Span(ctx.index.span(node).end, ctx.index.span(restored).end), "")
+    elif not is_stored(ctx, node):
         colons = ":, " * at
         fix.insert(ctx.index.span(node).end, f"[{colons}0]")
     keep_meaning(ctx, fix, node)
+
+
+def _restored(ctx: FileContext, node: ast.Subscript, at: int) -> ast.expr | None:
+    """The expression that gives a part back the dimension in which it was taken: ``x[i].unsqueeze(0)``."""
+    parent = ctx.index.parent(node)
+    if is_stored(ctx, node) or isinstance(ctx.index.parent(parent) if parent else None, ast.AugAssign):
+        return None
+    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+        is_none = isinstance(parent.slice, ast.Constant) and parent.slice.value is None
+        is_plainly_written = ctx.text(parent) == f"{ctx.text(node)}[None]"
+        return parent if is_none and is_plainly_written and at == 0 else None
+    call = ctx.index.parent(parent) if isinstance(parent, ast.Attribute) and parent.attr == "unsqueeze" else None
+    if not isinstance(call, ast.Call) or call.func is not parent:
+        return None
+    given = values_given(call)
+    place = given[0] if len(given) == 1 else None
+    is_same = isinstance(place, ast.Constant) and type(place.value) is int and place.value == at
+    return call if is_same else None
 
 
 def _is_one_number(ctx: FileContext, node: ast.Subscript) -> bool:
