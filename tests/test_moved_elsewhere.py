@@ -295,3 +295,51 @@ def test_a_module_that_steps_an_optimizer_of_its_own(
         {used}(x.cuda())
     """
     agree(tmp_path, "TPU303", train=text, pair=PAIR.format(taken=taken, given=given))
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        "pair.place(device)  # TPU303",
+        'pair.place("cpu")',
+        "pair.place_other(device)",
+        "Pair().place(device)",
+        "pair.show(device)",
+    ],
+)
+def test_parts_of_an_object_that_its_method_moves(tmp_path: Path, moved: str) -> None:
+    """The optimizer has the parameters of some of its parts."""
+    pair = """\
+from torch import nn
+
+class Pair:
+    def __init__(self):
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.other = nn.Linear(4, 4)
+
+    def place(self, device):
+        self.first.to(device)
+        self.second.to(device)
+
+    def place_other(self, device):
+        self.other.to(device)
+
+    def show(self, device):
+        print(self.first, device)
+"""
+    main = f"""\
+import itertools
+import torch
+from pair import Pair
+
+device = torch.device("cuda")
+pair = Pair()
+optimizer = torch.optim.SGD(itertools.chain(pair.first.parameters(), pair.second.parameters()), lr=0.1)
+{moved}
+for x in loader:
+    pair.second(pair.first(x.to(device))).sum().backward()
+    optimizer.step()
+"""
+    agree(tmp_path, "TPU303", main=main, pair=pair)
+    early = main.replace(f"{moved}\n", "").replace("pair = Pair()\n", f"pair = Pair()\n{moved.partition('  #')[0]}\n")
+    agree(tmp_path, "TPU303", main=early, pair=pair)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.device_sites import devices_given
@@ -37,6 +38,17 @@ class MovedParameter(NamedTuple):
     move: Move
     holder: SemanticIndex
     """The file in which the move stands."""
+
+
+class MovedPart(NamedTuple):
+    """A part of an object that a method of its class moves."""
+
+    function: FunctionNode
+    path: tuple[str, ...]
+    """Attributes that lead to it from the object."""
+    place: str
+    """The parameter of the method that says where to; empty for none."""
+    move: Move
 
 
 class HandedMove(NamedTuple):
@@ -121,6 +133,17 @@ class HandedMoves:
                     return binding.name
         return ""
 
+    @cached_property
+    def parts(self) -> list[MovedPart]:
+        """What methods of this file move of their own object: ``self.encoder.to(device)``."""
+        found = []
+        for move in self._index.moves.moves[:_MOST_MOVES]:
+            function, path = self._index.tree.function_of(move.call), attributes_of(move.module)
+            own = function.args.args[0].arg if function is not None and function.args.args else None
+            if function is not None and len(path) > 1 and path[0] == own and self._index.tree.class_of(function):
+                found.append(MovedPart(function, path[1:], self._place_of(move), move))
+        return found
+
     # ---------------------------------------------------------------- calls
 
     def _of(self, call: ast.Call, depth: int) -> Iterator[HandedMove]:
@@ -136,6 +159,12 @@ class HandedMoves:
             for module in self._given(call, run, moved.parameter):
                 move = Move(call, module, moved.move.certain, self._index.moves.creations)
                 yield HandedMove(move, run, moved.move, moved.holder)
+        whole = call.func.value if isinstance(call.func, ast.Attribute) else None
+        for part in run.file.handed_moves.parts if whole is not None else ():
+            if part.function is run.node and not self._names_host(call, run, part.place):
+                assert whole is not None
+                move = Move(call, whole, part.move.certain, self._index.moves.creations, part.path)
+                yield HandedMove(move, run, part.move, run.file)
 
     def _given(self, call: ast.Call, run: Definition, parameter: ast.arg) -> list[ast.expr]:
         """What a call gives for a parameter, or what made the object gave whose method it calls."""
@@ -195,3 +224,12 @@ class HandedMoves:
             if name == place or (says_device(name) and not is_nothing):
                 return file.moves.is_device(item) is None
         return False
+
+
+def attributes_of(node: ast.expr) -> tuple[str, ...]:
+    """The names in ``self.encoder.body``; empty for anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else ()

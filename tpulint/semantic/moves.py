@@ -25,12 +25,15 @@ _CALL_DEPTH = 4
 class Move:
     """One call that puts a module on the device, or what may be one."""
 
-    __slots__ = ("_all", "_creations", "call", "certain", "module")
+    __slots__ = ("_all", "_creations", "_part", "call", "certain", "module")
 
-    def __init__(self, call: ast.Call, module: ast.expr, certain: bool, creations: Creations) -> None:
+    def __init__(
+        self, call: ast.Call, module: ast.expr, certain: bool, creations: Creations, part: tuple[str, ...] = ()
+    ) -> None:
         self.call = call
         self.module = module
-        """The expression that is moved."""
+        """The expression that is moved, or a part of what it gives."""
+        self._part = part
         self.certain = certain
         """Whether the argument is known to be a device that is not the host."""
         self._all = creations
@@ -40,7 +43,7 @@ class Move:
     def creations(self) -> list[Creation]:
         """Objects that may be moved."""
         if self._creations is None:
-            self._creations = self._all.of(self.module)
+            self._creations = self._all.of_part(self.module, self._part)
         return self._creations
 
 
