@@ -2551,33 +2551,17 @@ def test_what_moves_leaves_no_double_blank_line() -> None:
 
 TRAINER = """
 class Trainer:
-    def __init__(self, model, optimizer):
-        self.model = model.to(device)
-        self.optimizer = optimizer
-        {init}
+    def __init__(self):
+        self.model = torch.nn.Linear(4, 3).to(device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.best, self.count, self.shown = 1.0, 0, []
 
-    def fit(self):
-        {fit}
-        for epoch in range(3):
-            self.train_epoch()
+    def note(self, value):
+        self.shown.append(value)
 
-    def train_epoch(self):
-        {train_epoch}
-        for x, _ in loader:
-            {call}
+    def advance(self):
+        self.count += 1
 
-    def training_step(self, x):
-        self.optimizer.zero_grad()
-        loss = self.model(x.to(device)).mean()
-        self.update(loss)
-        print(loss.item())
-
-    def update(self, loss):
-        loss.backward()
-        self.optimizer.step()
-
-
-Trainer(model, optimizer).fit()
 """
 
 

@@ -213,7 +213,7 @@ AWKWARD_NAMES = {
 }
 
 AWKWARD_CALLS = {
-    "chain": "x = torch.zeros(1).cuda().cuda() .cuda ( )\n",
+    "chain": "x = torch.zeros(1).cuda().t() .cuda ( )\n",
     "rows": "x = (model\n     .cuda()  # cuda()\n     .eval())\n",
     "parentheses": "(x).cuda(); (x.cuda)(); x.cuda().y.cuda()\n",
     "nested": "f(x.cuda(), **{'a': [y.cuda() for y in z.cuda()]})\n",
