@@ -4,8 +4,6 @@ It runs on ``scan``, which keeps what it traced by the shapes of its input, and 
 (measured on torch_xla 2.9). Where the first input of a shape needs none, as in an evaluation before the training or in
 the first of two layers of one size, all later ones of that shape give none either: what lies in front of the layer is
 never trained, and nobody says so.
-
-Under ``torch.set_default_device("xla")`` it fails: "its data is not allocated yet", of a counter that is to be a constant.
 """
 
 from __future__ import annotations
@@ -16,8 +14,6 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
-
-import torch
 
 from tpulint_runtime import backend
 
@@ -46,8 +42,7 @@ def _by_gradient(scan: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(scan)
     def scan_by_gradient(fn: Callable[..., Any], init: Any, xs: Any, **settings: Any) -> Any:
-        with torch.device("cpu"):  # its own counters go to the default device, and fail on XLA
-            return scan(fn=twin(fn) if xs.requires_grad else fn, init=init, xs=xs, **settings)
+        return scan(fn=twin(fn) if xs.requires_grad else fn, init=init, xs=xs, **settings)
 
     scan_by_gradient.__dict__["by_gradient"] = True
     return scan_by_gradient
