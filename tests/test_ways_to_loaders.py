@@ -348,3 +348,31 @@ def test_one_function_that_makes_the_loaders_of_training_and_tests(
     assert answer.status == 0, answer.out
     text = (tmp_path / "main.py").read_text()
     assert text == program.replace("drop_last=False", f"drop_last={left_out}" if left_out else "drop_last=False")
+
+
+def test_an_attack_takes_the_batch_of_the_training(tmp_path: Path) -> None:
+    """Its loop is no other user of the loader: the partial batch may be left out."""
+    program = dedent(SETUP) + dedent(
+        """
+        from torch.utils.data import DataLoader
+
+        def attack(x, y):
+            moved = x
+            for _ in range(3):
+                moved = moved + F.mse_loss(model(moved), y).detach()
+            return moved
+
+        def main():
+            loader = DataLoader(samples, batch_size=8, shuffle=True)
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                optimizer.zero_grad()
+                F.mse_loss(model(attack(x, y)), y).backward()
+                optimizer.step()
+
+        main()
+        """
+    )
+    (tmp_path / "main.py").write_text(program)
+    tpulint("--fix", "--unsafe-fixes", "--select=TPU501", ".", cwd=tmp_path)
+    assert "shuffle=True, drop_last=True)" in (tmp_path / "main.py").read_text()

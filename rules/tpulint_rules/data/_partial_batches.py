@@ -10,6 +10,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods, returned
+from tpulint.semantic.repeated_batches import loops_of_batch
 from tpulint.semantic.tree import LoopNode
 
 _FLAGS = frozenset({"train", "is_train", "training", "is_training", "for_training"})
@@ -139,7 +140,11 @@ def gives_others(index: SemanticIndex, loader: Loader) -> bool:
         return False
     trained = {*loader.loops, *(loop.node for loop in index.step_loops), *index.regions.drivers.loops}
     others = (node for node in index.tree.loops if isinstance(node, ast.For) and node not in trained)
-    return any(loader.call in index.loaders.makers_of(node) for node in others)
+    return any(
+        loader.call in index.loaders.makers_of(node)
+        for node in others
+        if not loops_of_batch(index, node)  # an attack on a batch that the training took
+    )
 
 
 def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
