@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from tpulint.semantic.cuda_branches import names_other_backend
+from tpulint.semantic.tree import EXITS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ _DEVICES = (
     "rocm", "hip", "dml", "vulkan", "auto", "none", "all",
 )  # fmt: skip
 """Words in texts that name a device, or stand for the choice of one."""
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class ComparedNames:
@@ -91,7 +91,7 @@ class ComparedNames:
                 holds ^= isinstance(node, ast.UnaryOp)
             if isinstance(holder, ast.IfExp):
                 return [holder.body if holds else holder.orelse]
-            if holds or holder.orelse or not isinstance(holder.body[-1], _LEAVES):
+            if holds or holder.orelse or not isinstance(holder.body[-1], EXITS):
                 return holder.body if holds else holder.orelse
             suite = self._tree.suite_of(holder)
             return suite[suite.index(holder) + 1 :]

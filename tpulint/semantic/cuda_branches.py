@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence, Set
 from tpulint.model import Span
 from tpulint.semantic.cuda_features import OTHER_BACKEND, OTHER_BACKENDS
 from tpulint.semantic.guards import Guards
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.tree import EXITS, FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ _CUDA_CLASS = r"_?(?:CUDA|Cuda)[A-Z_]?|.*[a-z](?:CUDA|Cuda)\Z"
 _GPU_COUNTS = frozenset({"n_gpus", "n_gpu", "num_gpus", "num_gpu", "ngpus", "gpu_count", "n_gpus_per_node"})
 _PROVIDER = r"(?:CUDA|Cuda|Tensor[Rr][Tt])\w*Provider"
 _OBJECT = "builtins.object"
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class CudaBranches:
@@ -216,7 +215,7 @@ class CudaBranches:
             branches = body
         elif self._asks_not(node.test):
             branches = orelse
-            if isinstance(node, ast.If) and not orelse and isinstance(node.body[-1], _LEAVES):
+            if isinstance(node, ast.If) and not orelse and isinstance(node.body[-1], EXITS):
                 suite = self._tree.suite_of(node)
                 branches = suite[suite.index(node) + 1 :]
         self._keep([self._tree.span(branch) for branch in branches], node.test)

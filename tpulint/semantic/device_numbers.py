@@ -12,7 +12,7 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.returned_devices import returned_values
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
-from tpulint.semantic.values import is_cpu
+from tpulint.semantic.values import is_cpu, is_none
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False
@@ -196,10 +196,7 @@ class DeviceNumbers:
 def _asks_for_none(node: ast.AST) -> bool:
     """``device is None``"""
     return (
-        isinstance(node, ast.Compare)
-        and isinstance(node.ops[0], ast.Is | ast.IsNot)
-        and isinstance(node.comparators[0], ast.Constant)
-        and node.comparators[0].value is None
+        isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_none(node.comparators[0])
     )
 
 

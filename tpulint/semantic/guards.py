@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from tpulint.model import Span
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import EXITS, SyntaxTree
 from tpulint.semantic.variables import is_configuration, last_name
 
 _CUDA_QUESTIONS = frozenset({
@@ -36,7 +36,6 @@ _XLA_OPTIONS = ("xla", "tpu", "xla_device")
 _GPU_KIND = r"(?:MULTI_)?(?:GPU|CUDA)S?"
 _XLA = ("XLA", "TPU")
 _READING = frozenset({"builtins.len", "builtins.bool", "builtins.getattr"})
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class Guards:
@@ -86,7 +85,7 @@ class Guards:
                 self._add(spans, node.test, [node.body], [node.orelse])
             elif isinstance(node, ast.If):
                 rest = node.orelse
-                if not rest and self.asks_xla(node.test) and isinstance(node.body[-1], _LEAVES):
+                if not rest and self.asks_xla(node.test) and isinstance(node.body[-1], EXITS):
                     suite = self._tree.suite_of(node)
                     rest = suite[suite.index(node) + 1 :]
                 self._add(spans, node.test, node.body, rest)

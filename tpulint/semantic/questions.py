@@ -7,6 +7,7 @@ import ast
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_mentions import PRINTING
 from tpulint.semantic.half_options import HalfOptions
+from tpulint.semantic.tree import EXITS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _SKIPS = frozenset({"skipUnless", "skipIf", "skipif", "skip", "skipTest", "SkipTest", "xfail", "importorskip"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort"})
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class Questions:
@@ -135,14 +135,14 @@ class Questions:
             negated ^= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         if not negated:
             return statement.body, statement.orelse
-        if statement.orelse or not isinstance(statement.body[-1], _LEAVES):
+        if statement.orelse or not isinstance(statement.body[-1], EXITS):
             return statement.orelse, statement.body
         suite = self._tree.suite_of(statement)
         return suite[suite.index(statement) + 1 :], statement.body
 
 
 def leaves(body: list[ast.stmt]) -> bool:
-    return isinstance(body[-1], _LEAVES)
+    return isinstance(body[-1], EXITS)
 
 
 def only_tells(statement: ast.stmt) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import EXITS, SyntaxTree
 
 _NEWER = (
     r"(?i)TORCH_?(?:VERSION_?)?(?:IS_)?(?:GREATER|GE_|AT_LEAST|NEWER)|TORCH_\d+_\d+|WITH_PT\d+"
@@ -14,7 +14,6 @@ _NEWER = (
 _OLDER = r"(?i)torch_(?:is_)?(?:less|older|below)|torch\w*\(\s*['\"]<=?['\"]"
 _NUMBER = r"(?<!\d)(\d)[._](\d+)|PT(\d)(\d+)"
 _TODAY = (2, 9)
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def is_for_older_torch(tree: SyntaxTree, node: ast.AST) -> bool:
@@ -30,7 +29,7 @@ def is_for_older_torch(tree: SyntaxTree, node: ast.AST) -> bool:
         if isinstance(child, ast.stmt) and not isinstance(ancestor, ast.Module):
             suite = tree.suite_of(child)
             for before in suite[: suite.index(child)]:
-                leaves = isinstance(before, ast.If) and isinstance(before.body[-1], _LEAVES)
+                leaves = isinstance(before, ast.If) and isinstance(before.body[-1], EXITS)
                 if leaves and isinstance(before, ast.If) and _asks(tree, before.test, _NEWER):
                     return True
         child = ancestor
