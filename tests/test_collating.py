@@ -6,6 +6,7 @@ Lines of which something must be said are marked with the code of the rule; no o
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -210,6 +211,59 @@ def test_what_goes_with_rows_that_another_file_fills_up_is_not_known(tmp_path: P
     agree(tmp_path, "TPU513", main=SETUP + program, filling=FILLED)
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU513", ".", cwd=tmp_path)
     assert ("// 64" in (tmp_path / "filling.py").read_text()) == is_fixed
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "is_fixed"),
+    [
+        ("pad_packed_sequence(self.layer(packed)[0])[0]", False),
+        ("pad_packed_sequence(self.layer(packed)[0], total_length=x.size(0))[0]", True),
+        ("run_padded(self.layer, x, lengths)[0]", False),  # what the first becomes
+        ("self.layer(x)[0]", True),
+    ],
+)
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_rows_stay_as_long_as_what_a_layer_of_the_project_unpacks(
+    tmp_path: Path, unpacked: str, is_fixed: bool, is_whole: bool
+) -> None:
+    """Its lengths may be counted of a mask, so that none are handed on."""
+    layer = f"""\
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from tpulint_runtime import run_padded
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(4, 4)
+
+    def forward(self, x):
+        mask = x.ne(0)
+        lengths = mask.sum(0).cpu()
+        packed = pack_padded_sequence(x, lengths)
+        return {unpacked} * mask
+"""
+    program = """
+from torch.utils.data import DataLoader
+from net import Net
+from filling import fill
+
+model = Net().to(device)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=fill):
+    optimizer.zero_grad()
+    model(x.to(device)).mean().backward()
+    optimizer.step()
+"""
+    filled = dedent(FILLED).replace("  # TPU513", "")
+    if is_whole:
+        layer, program = filled + layer, program.replace("from filling import fill", "from net import fill")
+    for name, text in [("net", layer), ("filling", filled), ("main", dedent(SETUP) + program)]:
+        (tmp_path / f"{name}.py").write_text(text)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU301,TPU513", ".", cwd=tmp_path)
+    ported = (tmp_path / ("net.py" if is_whole else "filling.py")).read_text()
+    assert ("// 64" in ported) == (is_fixed or (is_whole and "run_padded(self" in unpacked))
 
 
 @pytest.mark.parametrize("is_loop", [True, False])

@@ -2780,6 +2780,43 @@ def test_total_starts_where_the_loss_is(head: str, start: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("turn", "head", "start"),
+    [
+        ("if aligner is not None:\n            x = aligner(x)\n        out = net(x)", "", "net"),
+        ("if options.align:\n            x = aligner(x)\n        out = net(x)", "", "net"),
+        ("x = aligner(x)\n        out = net(x)", "", "aligner"),
+        ("if options.align:\n            x = aligner(x)\n        out = net(x)", "aligner.eval()", "aligner"),
+        ("if options.align:\n            x = aligner(x)\n        out = net(x)", "if aligner:\n        aligner.eval()", "net"),
+        ("out = net(x) if options.deep else aligner(x)", "", None),
+    ],
+)
+def test_total_starts_where_a_module_is_that_is_always_there(turn: str, head: str, start: str | None) -> None:
+    text = f"""\
+import torch, torch_xla
+from torch import nn
+@torch.no_grad()
+def test(loader, aligner, net, options):
+    {head or "pass"}
+    total = 0.0
+    for x, y in loader:
+        if options.cuda:
+            x, y = x.to("xla"), y.to("xla")
+        {turn}
+        total += nn.functional.cross_entropy(out, y).item()
+        torch_xla.sync()
+    return total
+aligner, net = nn.Linear(3, 3), nn.Linear(3, 3)
+"""
+    text += "test(loader, aligner if options.align else None, net, options)\n"
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU104",))
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE).text
+    if start is None:
+        assert result == text
+    else:
+        assert f"total = torch.zeros(1).to(next({start}.parameters()).device)\n" in result
+
+
+@pytest.mark.parametrize(
     ("made", "is_seen"),
     [
         ("nn.DataParallel(net) if len(x) > 10 else net", True),

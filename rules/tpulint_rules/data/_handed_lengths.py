@@ -10,7 +10,10 @@ from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.outside import qualified_in_file
 
-_UNPACKED = "torch.nn.utils.rnn.pad_packed_sequence"
+_UNPACKED = ("torch.nn.utils.rnn.pad_packed_sequence", "tpulint_runtime.pad_packed_sequence")
+_PADDED_RUN = "tpulint_runtime.run_padded"
+_OF_PROJECT = ("pad_packed_sequence", "run_padded")
+"""Words of files that unpack, and that were ported to leave the batch as wide as it is."""
 _LONGEST = ("builtins.max", "torch.max", "torch.amax", "numpy.max")
 _MOST = 12
 """Functions that a batch is followed through."""
@@ -19,6 +22,10 @@ _REASON = (
     "`total_length`, would not fit it any longer."
 )
 
+_CUT = (
+    "`pad_packed_sequence` without `total_length` cuts what comes out of a layer to the longest sample, beside which a "
+    "batch would be too wide."
+)
 _BESIDE = "Something that goes with the batch is as long as the longest sample itself, and would not fit a wider batch."
 
 
@@ -35,6 +42,8 @@ def leave_where_handed(
     makers = _makers_of(index, within[0]) if within else []
     if any(_is_called_for_part(index, maker) for maker in makers):
         fix.lower(Applicability.DISPLAY, _REASON)
+    if _cuts_to_longest(index):
+        fix.lower(Applicability.DISPLAY, _CUT)
     if not any(map(is_lengths, (part for maker in makers for part in _handed_on(index, maker)))):
         return fix
     is_whole = index.is_program and not index.imported.knows_others
@@ -58,6 +67,24 @@ def leave_where_unrounded(
             fix.lower(Applicability.DISPLAY, _BESIDE)
             break
     return fix
+
+
+def _cuts_to_longest(index: SemanticIndex) -> bool:
+    """Whether the file, or another one of its project, unpacks to the longest sequence of a batch."""
+    if next(_unpacked_to_longest(index), None) is not None:
+        return True
+    itself = index.imported.itself()
+    others = (file for word in _OF_PROJECT for file in index.imported.mentioning(word) or () if file is not itself)
+    return any(
+        next(file.calls_to(_PADDED_RUN), None) is not None or next(_unpacked_to_longest(file), None) is not None
+        for file in others
+    )
+
+
+def _unpacked_to_longest(index: SemanticIndex) -> Iterator[ast.Call]:
+    for call in index.calls_to(*_UNPACKED):
+        if not any(item.arg == "total_length" for item in call.keywords):
+            yield call
 
 
 def _makers_of(index: SemanticIndex, part: FunctionNode) -> list[FunctionNode]:
@@ -95,9 +122,7 @@ def _parts_of(value: ast.expr) -> Iterator[ast.expr]:
 
 def _widths_of_lengths(index: SemanticIndex, maker: ast.AST) -> Iterator[ast.Call]:
     """Calls outside of the function that makes the batches, which give the longest of some lengths."""
-    for call in index.calls_to(_UNPACKED):
-        if not any(item.arg == "total_length" for item in call.keywords):
-            yield call
+    yield from _unpacked_to_longest(index)
     asked = [(call, call.args[0]) for call in index.calls_to(*_LONGEST) if len(call.args) == 1]
     for call, given in (*asked, *index.method_calls("max", "amax")):
         if "len" in index.text(given).lower() and not index.tree.encloses(maker, call):

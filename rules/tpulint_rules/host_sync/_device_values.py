@@ -9,7 +9,7 @@ from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.scalars import MATH_OF_TORCH
-from tpulint.semantic.values import is_true
+from tpulint.semantic.values import is_none, is_true
 
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
@@ -122,9 +122,38 @@ def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
         module = _made_of(index, call.func, loop)
         found = index.names.find(module.id, scope)
         inside = found is None or any(index.tree.encloses(loop, binding.node) for binding in found[1])
-        if not inside and not _is_loss(index, module):
+        is_there = not _may_be_passed_by(index, call, loop) or _is_used_anyway(index, module.id, loop)
+        if not inside and is_there and not _is_loss(index, module):
             return module.id
     return None
+
+
+def _is_used_anyway(index: SemanticIndex, module: str, loop: LoopNode) -> bool:
+    """Whether a module is used on every way that comes to a loop or through it: it is not None."""
+    scope = index.tree.function_of(loop) or index.names.module
+    uses = (node for node in index.tree.nodes_in(scope, ast.Name, functions=False) if node.id == module)
+    return any(_asks(index, use) and not _may_be_passed_by(index, use, loop) for use in uses)
+
+
+def _asks(index: SemanticIndex, use: ast.Name) -> bool:
+    """``model(x)``, ``model.eval()``, ``DataParallel(model)``: none of them takes None."""
+    parent = index.parent(use)
+    if isinstance(parent, ast.Call):
+        return parent.func is use or _wraps(index, parent)
+    return isinstance(parent, ast.Attribute)
+
+
+def _may_be_passed_by(index: SemanticIndex, node: ast.AST, loop: LoopNode) -> bool:
+    """Whether a node stands in a branch that does not hold the loop as well."""
+    child = node
+    for ancestor in index.tree.ancestors(node):
+        if index.tree.encloses(ancestor, loop) and ancestor is not loop:
+            return False
+        is_branch = isinstance(ancestor, ast.If | ast.IfExp) and child is not ancestor.test
+        if is_branch or isinstance(ancestor, ast.BoolOp | ast.ExceptHandler | ast.Lambda):
+            return True
+        child = ancestor
+    return False
 
 
 def _made_of(index: SemanticIndex, name: ast.Name, loop: LoopNode) -> ast.Name:
@@ -154,7 +183,8 @@ def _is_kept(index: SemanticIndex, node: ast.expr, loop: LoopNode) -> bool:
     bindings = index.names.attribute_bindings(owner, node.attr)
     inside = any(index.tree.encloses(loop, binding.node) for binding in bindings)
     made = (index.text(binding.value.func) for binding in bindings if isinstance(binding.value, ast.Call))
-    return bool(bindings) and not inside and not any(map(_says_loss, (node.attr, *made)))
+    may_be_none = any(is_none(binding.value) for binding in bindings) and _may_be_passed_by(index, node, loop)
+    return bool(bindings) and not inside and not may_be_none and not any(map(_says_loss, (node.attr, *made)))
 
 
 def _is_loss(index: SemanticIndex, name: ast.Name) -> bool:
