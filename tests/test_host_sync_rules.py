@@ -2786,7 +2786,7 @@ def test_total_starts_where_the_loss_is(head: str, start: str) -> None:
         ("if options.align:\n            x = aligner(x)\n        out = net(x)", "", "net"),
         ("x = aligner(x)\n        out = net(x)", "", "aligner"),
         ("if options.align:\n            x = aligner(x)\n        out = net(x)", "aligner.eval()", "aligner"),
-        ("if options.align:\n            x = aligner(x)\n        out = net(x)", "if aligner:\n        aligner.eval()", "net"),
+        ("if options.align:\n            x = aligner(x)\n        out = net(x)", "if aligner: aligner.eval()", "net"),
         ("out = net(x) if options.deep else aligner(x)", "", None),
     ],
 )

@@ -587,6 +587,70 @@ def test_optimizers_that_a_part_of_another_file_builds(
     assert ("train.py" in result.out) is told, result.out
 
 
+GIVEN = """\
+from torch import nn, optim
+
+class Net(nn.Module):
+    def __init__(self, rate):
+        super().__init__()
+        self.layer, self.rate = nn.Linear(4, 2), rate
+
+    def set_optimizer(self, steps):
+        self.optimizer = optim.Adam(self.parameters(), lr=self.rate)
+        REST
+
+    def train_batch(self, x):
+        self.optimizer.zero_grad()
+        self.layer(x.cuda()).mean().backward()
+        self.optimizer.step()
+"""
+GIVING = """\
+from net import Net
+
+net = Net(0.1)
+net.set_optimizer(8)
+net.cuda()
+for x in samples:
+    net.train_batch(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "fix"),
+    [
+        ("pass", "order"),
+        ("self.schedule = optim.lr_scheduler.StepLR(self.optimizer, steps)", "order"),
+        ("self.head = nn.Linear(2, 2)", "flag"),  # moves, too
+        ("self.add_head(2)", "flag"),
+        ("self.cuda()", "none"),
+        ("for x in samples: self.layer(x).mean().backward(); self.optimizer.step()", "none"),
+    ],
+)
+def test_optimizers_that_a_module_of_another_file_is_told_to_build(tmp_path: Path, rest: str, fix: str) -> None:
+    (tmp_path / "net.py").write_text(GIVEN.replace("REST", rest))
+    (tmp_path / "train.py").write_text(GIVING)
+    tpulint("check", ".", "--select", "TPU303", "--fix", "--unsafe-fixes", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    set_late = "net.set_optimizer(8)\nnet.cuda()\n"
+    assert (set_late in text) == (fix != "order")
+    assert ("net.cuda()\nnet.set_optimizer(8)\n" in text) == (fix == "order")
+    assert text.count(FLAG) == (fix == "flag")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "net.cuda()\nnet.set_optimizer(8)\n",
+        "net.set_optimizer(8)\n",
+        "other = Net(0.1)\nother.set_optimizer(8)\nnet.cuda()\n",
+    ],
+)
+def test_modules_that_build_their_optimizer_where_they_are(tmp_path: Path, told: str) -> None:
+    (tmp_path / "net.py").write_text(GIVEN.replace("REST", "pass"))
+    (tmp_path / "train.py").write_text(GIVING.replace("net.set_optimizer(8)\nnet.cuda()\n", told))
+    assert "TPU303" not in tpulint("check", ".", "--select", "TPU303", cwd=tmp_path).out
+
+
 GROUP = "opt.add_param_group({'params': D.parameters()})"
 
 

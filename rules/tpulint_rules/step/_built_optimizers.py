@@ -17,6 +17,7 @@ from tpulint_rules.step._made_modules import (
     builds_of_object,
     classes_made,
     is_kept_nowhere,
+    keeps_optimizer,
     lists_parameters,
     makings,
 )
@@ -50,8 +51,13 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
 
 
 def _is_asked_of_module(index: SemanticIndex, call: ast.Call, found: Definition) -> bool:
-    """``net.get_optimizer()``, a method of another file that builds one of the module's own parameters."""
-    return isinstance(call.func, ast.Attribute) and not is_kept_nowhere(index, call) and builds_of_object(found)
+    """``net.get_optimizer()``, a method of another file that builds one of the module's own parameters.
+
+    Where nobody takes it, ``net.set_optimizer()``, the module has to keep it.
+    """
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    return keeps_optimizer(found) if is_kept_nowhere(index, call) else builds_of_object(found)
 
 
 def adds_to_optimizer(node: ast.AST) -> bool:

@@ -17,6 +17,7 @@ from tpulint_rules.step._parameters_given import (
     is_gone_through,
 )
 
+_TRAINING = frozenset({"step", "backward"})
 _MOVES = frozenset({"to", "cuda"})
 _DEPTH = 4
 """Variables and parameters that a class is followed through."""
@@ -138,6 +139,44 @@ def builds_of_object(run: Definition) -> bool:
     """Whether a method builds an optimizer of the parameters of its object, and moves nothing."""
     calls = _calls_in(run) if isinstance(run.node, FUNCTIONS) else []
     return not _move(calls) and any(_builds_of_itself(run, call) for call in calls)
+
+
+def keeps_optimizer(run: Definition) -> bool:
+    """Whether a method gives its object an optimizer to keep, which others step: ``self.optimizer = Adam(...)``."""
+    steps = any(isinstance(call.func, ast.Attribute) and call.func.attr in _TRAINING for call in _calls_in(run))
+    return not steps and builds_of_object(run) and any(_builds(run, statement) for statement in _set_by(run))
+
+
+def keeps_nothing_else(run: Definition) -> bool:
+    """Whether optimizers and schedules are all that a method gives its object, of which it asks nothing else."""
+    own, tree = _own_name(run), run.file.tree
+    used = (node for node in tree.nodes_in(run.node, ast.Attribute) if _is(node.value, own))
+    asked = (
+        tree.parents[node] for node in used if node.attr not in GIVES_PARAMETERS and isinstance(node.ctx, ast.Load)
+    )
+    calls_itself = any(isinstance(call, ast.Call) and _is_method(call.func, own) for call in asked)
+    return not calls_itself and all(_builds(run, one) or _schedules(run, one) for one in _set_by(run))
+
+
+def _set_by(run: Definition) -> list[ast.AST]:
+    """The statements of a method that set attributes of its object."""
+    own, tree = _own_name(run), run.file.tree
+    stored = (node for node in tree.nodes_in(run.node, ast.Attribute) if not isinstance(node.ctx, ast.Load))
+    return [tree.parents[node] for node in stored if _is(node.value, own)]
+
+
+def _builds(run: Definition, statement: ast.AST) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Call) and _builds_of_itself(run, value)
+
+
+def _schedules(run: Definition, statement: ast.AST) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Call) and (run.file.qualified_name(value.func) or "").startswith("torch.optim.")
+
+
+def _is_method(func: ast.expr, own: str) -> bool:
+    return isinstance(func, ast.Attribute) and _is(func.value, own)
 
 
 def modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:

@@ -12,6 +12,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
 from tpulint_rules.step._built_optimizers import adds_to_optimizer, builds_optimizer
+from tpulint_rules.step._made_modules import keeps_nothing_else
 
 _ADDING = frozenset({"append", "extend", "insert", "update", "add_module", "register_module", "register_parameter"})
 """Methods that give a module parts."""
@@ -33,8 +34,9 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
         below = branch
     if above is below or tree.suite_of(above) is not tree.suite_of(below):
         return None
-    adds = adds_to_optimizer(optimizer) and isinstance(above, ast.Expr) and above.value is optimizer
-    if not adds and not isinstance(above, ast.Assign | ast.AnnAssign):
+    adds = adds_to_optimizer(optimizer)
+    is_alone = isinstance(above, ast.Expr) and above.value is optimizer and (adds or _is_kept(ctx, above.value))
+    if not is_alone and not isinstance(above, ast.Assign | ast.AnnAssign):
         return None
     suite = tree.suite_of(above)
     between = suite[suite.index(above) + 1 : suite.index(below)]
@@ -67,6 +69,12 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     for statement in moved_with_it:
         fix.delete(statement)
     return fix
+
+
+def _is_kept(ctx: FileContext, call: ast.expr) -> bool:
+    """``model.set_optimizer()``, which gives the model nothing that moves."""
+    found = ctx.index.imported.called(call) if isinstance(call, ast.Call) else None
+    return found is not None and keeps_nothing_else(found)
 
 
 def _only_moves(ctx: FileContext, statement: ast.stmt, move: Move) -> bool:
