@@ -1686,6 +1686,9 @@ with torch.no_grad():
     [
         ("found = right(logits, y)", True),
         ("meter.update(peak(logits, y), len(x))", True),
+        ("loss = criteria[0](logits, y)", True),
+        ("loss = criteria[0](names)", False),
+        ("criteria[0](logits, y)", False),
         ("found = shown(logits)", False),
         ("report(logits, y)", False),
     ],

@@ -161,6 +161,8 @@ class StatementWork:
         statement = self._tree.parents[call]
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return self._is_added_to_tensor(call)
+        if isinstance(call.func, ast.Subscript) and any(map(self._reads.is_on_device, call.args)):
+            return True  # one of several criteria: `self.criteria[0](output, y)`
         targets = statement.targets[0].elts if isinstance(statement.targets[0], ast.Tuple) else statement.targets
         bound = [self._kinds.binding_value(b) for b in map(self._names.binding_at, targets) if b is not None]
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in bound)
