@@ -2511,3 +2511,44 @@ def test_what_an_object_of_another_file_gives_when_it_is_called(tmp_path: Path) 
     """
     )
     agree(tmp_path, main=program, guessing=guessing)
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"),
+    [
+        ("dict(total=far + wide, far=far.mean())", "  # TPU103"),
+        ('{"total": far + wide, "far": far.mean()}', "  # TPU103"),
+        ("dict(total=far + wide, far=3)", ""),
+    ],
+)
+@pytest.mark.parametrize("call", ["net.forward(x)", "net(x)"])
+def test_parts_of_a_dictionary_that_a_module_of_another_file_returns(
+    tmp_path: Path, given: str, mark: str, call: str
+) -> None:
+    net = f"""\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            out = self.layer(x)
+            far, wide = out.pow(2).mean(), out.abs().mean()
+            return {given}
+    """
+    program = f"""
+    from net import Net
+
+    net = Net().to(device)
+    optimizer = torch.optim.Adam(net.parameters())
+    for x in samples:
+        x = x.to(device)
+        optimizer.zero_grad()
+        parts = {call}
+        parts["total"].backward()
+        if parts["far"] < 4:{mark}
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=SETUP + program, net=net)

@@ -70,6 +70,8 @@ class ElementValues:
                 return self._packed_part(node, path, depth)
             if name in facts.PARSERS:
                 return HOST._replace(certain=False)
+            if name == "builtins.dict":
+                return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
             value = self._kinds.value(node, depth)
             if value.kind is Kind.TENSOR:
                 owner = self._module_class(node.func, depth)

@@ -70,7 +70,7 @@ class FunctionValues:
         if chosen is not None:
             return chosen._replace(certain=False)
         value = other.functions.returned(called.node, path, depth + 2)._replace(certain=False)
-        if value.kind is Kind.HOST and any(isinstance(item, ast.Dict) for item in returned(called)):
+        if value.kind is Kind.HOST and not path and any(_is_dict(called, item) for item in returned(called)):
             return UNKNOWN  # `{"loss": loss}`: what is in it is another matter
         if value.kind is Kind.HOST and not path and _reduced(called):
             value = UNKNOWN
@@ -261,3 +261,9 @@ def _reduced(called: Definition) -> str | None:
         elif not all(isinstance(item, ast.Dict | ast.DictComp) for item in [b.value for b in bindings] or [value]):
             return None
     return given[0] if len(given) == 1 else None
+
+
+def _is_dict(called: Definition, node: ast.expr) -> bool:
+    return isinstance(node, ast.Dict) or (
+        isinstance(node, ast.Call) and called.file.qualified_name(node.func) == "builtins.dict"
+    )

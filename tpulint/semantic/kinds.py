@@ -138,6 +138,9 @@ class Kinds:
                 return self.parameter_tensor()
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
+                held = self.content(node.value, key_of(node), depth) if is_text(node.slice) else UNKNOWN
+                if held.kind is not Kind.UNKNOWN:
+                    return held  # a dictionary, of which more is known than that a module gives it
                 return UNKNOWN if self.parameters.is_option(node, depth) else base
             if base.kind is Kind.MODULE:
                 return base._replace(certain=False)
