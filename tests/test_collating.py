@@ -392,3 +392,89 @@ def test_lengths_that_are_noted_one_by_one(made: str, note: str, given: str, wid
     assert result.error == ""
     assert ("// 64" in result.text) == is_fixed
     assert len(result.findings) == (0 if is_fixed else 1)
+
+
+@pytest.mark.parametrize(
+    ("made", "mark"),
+    [
+        ("np.array([fill(x, longest) for x in batch])", "  # TPU513"),
+        ("np.stack([fill(x, length=longest) for x in batch])", "  # TPU513"),
+        ("np.array([fill_to(x, longest) for x in batch])", "  # TPU513"),
+        ("np.array([fill(x, 64) for x in batch])", ""),
+        ("np.array([fill(x, -(-longest // 8) * 8) for x in batch])", ""),
+        ("np.array([cut(x, longest) for x in batch])", ""),
+        ("np.array([widened(x, longest) for x in batch])", ""),
+    ],
+)
+def test_samples_that_a_function_fills_up_to_the_longest(tmp_path: Path, made: str, mark: str) -> None:
+    filling = """\
+    import numpy as np
+
+    def fill_to(sample, size):
+        missing = size - len(sample)
+        return np.pad(sample, (0, missing))
+    """
+    program = f"""
+    import numpy as np
+    from torch.utils.data import DataLoader
+    from filling import fill_to
+
+    def fill(sample, length):
+        return np.pad(sample, (0, length - len(sample)), mode="constant")
+
+    def cut(sample, length):
+        return sample[:min(length, 8)]
+
+    def widened(sample, length):
+        length = 64
+        return np.pad(sample, (0, length - len(sample)))
+
+    def collate(batch):
+        longest = np.max([len(x) for x in batch]){mark}
+        return torch.tensor({made})
+
+    for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
+        optimizer.zero_grad()
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU513", main=SETUP + program, filling=filling)
+
+
+@pytest.mark.parametrize(
+    ("kept", "width", "is_fixed"),
+    [
+        ("rows", "batch.rows.size(1)", True),
+        ("lengths", "batch.rows.size(1)", True),
+        ("lengths", "max(batch.lengths)", False),
+    ],
+)
+def test_samples_to_which_a_list_of_what_is_missing_is_added(kept: str, width: str, is_fixed: bool) -> None:
+    """What an object keeps beside them may be what masks are made of, as wide as the longest of them."""
+    text = f"""\
+import torch
+from torch import nn
+
+class Holder:
+    def __init__(self, batch):
+        longest = max(len(x) for x in batch)
+        lengths = torch.tensor([len(x) for x in batch])
+        rows = []
+        for x in batch:
+            rest = longest - len(x)
+            rows.append(x + [0] * rest)
+        self.rows = torch.tensor(rows)
+        self.{kept} = {kept}
+
+def train(model, optimizer, samples, device):
+    for at in range(0, 160, 8):
+        batch = Holder(samples[at : at + 8])
+        optimizer.zero_grad()
+        place = torch.arange({width}, device=device)
+        nn.functional.cross_entropy(model(batch.rows.to(device), place), place, ignore_index=0).backward()
+        optimizer.step()
+"""
+    settings = Settings(select=("TPU513",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert ("// 64" in result.text) == is_fixed
+    assert len(result.findings) == (0 if is_fixed else 1)

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.tree import is_of_self
 
 _UNPACKED = ("torch.nn.utils.rnn.pad_packed_sequence", "tpulint_runtime.pad_packed_sequence")
 _PADDED_RUN = "tpulint_runtime.run_padded"
@@ -106,10 +107,12 @@ def _is_called_for_part(index: SemanticIndex, maker: FunctionNode) -> bool:
 
 
 def _handed_on(index: SemanticIndex, maker: ast.AST) -> Iterator[ast.expr]:
-    """What a function returns or yields, part by part."""
+    """What a function returns or yields, or has its object keep, part by part."""
     for node in index.tree.nodes_in(maker, ast.Return, ast.Yield, functions=False):
         value = node.value if isinstance(node, ast.Return | ast.Yield) else None
         yield from _parts_of(value) if value is not None else ()
+    for node in index.tree.nodes_in(maker, ast.Assign, functions=False):
+        yield from _parts_of(node.value) if any(map(is_of_self, node.targets)) else ()
 
 
 def _parts_of(value: ast.expr) -> Iterator[ast.expr]:

@@ -15,6 +15,7 @@ from tpulint.semantic.values import is_true
 from tpulint_rules.data._computed_samples import are_computed
 from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._filled_lengths import HOLDING, are_filled_lengths
+from tpulint_rules.data._filled_sizes import filled_by, is_rounding
 from tpulint_rules.data._handed_lengths import leave_where_handed, leave_where_unrounded
 from tpulint_rules.data._largest_shapes import filled_by_largest
 
@@ -26,16 +27,11 @@ _MORE = (
     "else another training."
 )
 _FEW_SIZES = "Fill all images up to one height and width, or to one of a few, and leave the filling out by a mask"
-_FILLERS = frozenset({
-    *(f"{package}.{name}" for package in ("torch", "numpy") for name in ("zeros", "ones", "full", "empty")),
-    "torch.nn.functional.pad", "numpy.pad", "torch.LongTensor", "torch.FloatTensor",
-})  # fmt: skip
 _LONGEST = ("builtins.max", "numpy.max", "numpy.amax")
 _LENGTHS = (ast.Call, ast.Subscript)
 """Expressions that may be the longest length."""
 _AS_LONG = ("builtins.int", "builtins.min")
 """Cut to a length that only few samples reach, nearly every batch still has its own."""
-_FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
 
 
 class _Padding(NamedTuple):
@@ -199,17 +195,17 @@ def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
     while isinstance(parent, ast.Call) and index.qualified_name(parent.func) in _AS_LONG:
         parent = index.parent(parent)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
-        return _filled_by(ctx, call)
+        return filled_by(index, call)
     target = parent.targets[0]
     scope = index.names.scope_of(target)
     later = [one.statement for one in index.names.bindings_in(scope, target.id) if one.statement is not parent]
     if not all(_rounds_little(ctx, statement) for statement in later):
         return None  # changed later on: rounded, or cut
     uses = index.names.loads(target.id, scope)
-    rounded = {item for use in uses for item in index.tree.ancestors(use) if _is_rounding(item)}
+    rounded = {item for use in uses for item in index.tree.ancestors(use) if is_rounding(item)}
     if not all(_is_to_few(ctx, item) for item in rounded):
         return None
-    return next((found for use in uses if (found := _filled_by(ctx, use) or _cut(ctx, use)) is not None), None)
+    return next((found for use in uses if (found := filled_by(index, use) or _cut(ctx, use)) is not None), None)
 
 
 def _cut(ctx: FileContext, use: ast.Name) -> ast.AST | None:
@@ -219,32 +215,10 @@ def _cut(ctx: FileContext, use: ast.Name) -> ast.AST | None:
     return _filling(ctx, use) if is_least else None
 
 
-def _filled_by(ctx: FileContext, node: ast.AST) -> ast.AST | None:
-    """The call or product around an expression that makes a batch, or fills a sample, of that size."""
-    index, child = ctx.index, node
-    for ancestor in index.tree.ancestors(node):
-        if isinstance(ancestor, ast.stmt) or _is_rounding(ancestor):
-            return None
-        if isinstance(ancestor, ast.BinOp) and isinstance(ancestor.op, ast.Mult):
-            sides = (ancestor.left, ancestor.right)
-            if any(isinstance(side, ast.List) and side is not child for side in sides):
-                return ancestor
-        if isinstance(ancestor, ast.Call):
-            name = index.qualified_name(ancestor.func)
-            if name in _FILLERS:
-                return ancestor
-            if isinstance(ancestor.func, ast.Attribute) and name is None and ancestor.func.attr in _FILLING:
-                return ancestor
-            if name == "builtins.max" and len(ancestor.args) > 1:
-                return None  # no less than so much
-        child = ancestor
-    return None
-
-
 def _rounds_little(ctx: FileContext, statement: ast.AST) -> bool:
     """``size += step - size % step`` where the step is one of a few: nearly as many lengths are left."""
     parts = list(ctx.index.tree.inside(statement))
-    rounded = [item for item in parts if _is_rounding(item)]
+    rounded = [item for item in parts if is_rounding(item)]
     is_cut = any(isinstance(item, ast.Call) for item in parts)
     return (
         isinstance(statement, ast.Assign | ast.AugAssign)
@@ -261,10 +235,6 @@ def _is_to_few(ctx: FileContext, rounding: ast.AST) -> bool:
         origin.node.value for origin in origins(ctx.index, rounding.right) if isinstance(origin.node, ast.Constant)
     ]
     return bool(known) and all(isinstance(number, int) and number <= _FEW for number in known)
-
-
-def _is_rounding(node: ast.AST | None) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
 
 
 def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBuilder:

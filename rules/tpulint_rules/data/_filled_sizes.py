@@ -1,0 +1,88 @@
+"""What makes a batch, or fills up a sample, to a length that it is given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic import FUNCTIONS, SemanticIndex
+from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.passed_arguments import arguments_given
+
+_FILLERS = frozenset({
+    *(f"{package}.{name}" for package in ("torch", "numpy") for name in ("zeros", "ones", "full", "empty")),
+    "torch.nn.functional.pad", "numpy.pad", "torch.LongTensor", "torch.FloatTensor",
+})  # fmt: skip
+_FILLING = frozenset({"new_zeros", "new_ones", "new_full", "new_empty", "resize_", "fill_"})
+_DEPTH = 2
+"""Variables and functions that a length is followed through."""
+
+
+def filled_by(index: SemanticIndex, node: ast.AST, depth: int = 0) -> ast.AST | None:
+    """The call or product around an expression that makes a batch, or fills a sample, of that size.
+
+    Be it through what is missing, ``rest = longest - len(sample)``, or in a function that is given the length.
+    """
+    child = node
+    for ancestor in index.tree.ancestors(node):
+        if isinstance(ancestor, ast.stmt):
+            return _filled_by_rest(index, ancestor, child, node, depth)
+        if is_rounding(ancestor):
+            return None
+        if isinstance(ancestor, ast.BinOp) and isinstance(ancestor.op, ast.Mult):
+            sides = (ancestor.left, ancestor.right)
+            if any(isinstance(side, ast.List) and side is not child for side in sides):
+                return ancestor
+        if isinstance(ancestor, ast.Call):
+            name = index.qualified_name(ancestor.func)
+            if name in _FILLERS:
+                return ancestor
+            if isinstance(ancestor.func, ast.Attribute) and name is None and ancestor.func.attr in _FILLING:
+                return ancestor
+            if name == "builtins.max" and len(ancestor.args) > 1:
+                return None  # no less than so much
+            if any(_fills(file, use, depth) for file, use in _uses_as_parameter(index, ancestor, node, depth)):
+                return ancestor
+        child = ancestor
+    return None
+
+
+def is_rounding(node: ast.AST | None) -> bool:
+    """``length // 64``, ``length % 8``"""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
+
+
+def _fills(index: SemanticIndex, use: ast.AST, depth: int) -> bool:
+    return filled_by(index, use, depth + 1) is not None
+
+
+def _filled_by_rest(
+    index: SemanticIndex, statement: ast.stmt, value: ast.AST, node: ast.AST, depth: int
+) -> ast.AST | None:
+    """``rest = longest - len(sample)``, where the rest is filled."""
+    if depth >= _DEPTH or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target, is_rest = statement.targets[0], isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub)
+    if not is_rest or value.left is not node or not isinstance(target, ast.Name):
+        return None
+    scope = index.names.scope_of(target)
+    if len(index.names.bindings_in(scope, target.id)) != 1:
+        return None
+    found = (filled_by(index, use, depth + 1) for use in index.names.loads(target.id, scope))
+    return next((use for use in found if use is not None), None)
+
+
+def _uses_as_parameter(
+    index: SemanticIndex, call: ast.Call, given: ast.AST, depth: int
+) -> Iterator[tuple[SemanticIndex, ast.Name]]:
+    """The uses of what a call gives to a function, in the function: ``pad(sample, longest)``."""
+    called = definition_called(index, call) if depth < _DEPTH else None
+    if called is None or not isinstance(called.node, FUNCTIONS):
+        return
+    names, function = called.file.names, called.node
+    is_method = called.file.tree.class_of(function) is not None
+    parameter = next((name for name, item in arguments_given(call, function, is_method) if item is given), None)
+    for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        scope = names.scope_of(argument)
+        if argument.arg == parameter and len(names.bindings_in(scope, parameter)) == 1:
+            yield from ((called.file, use) for use in names.loads(parameter, scope))
