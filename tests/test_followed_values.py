@@ -2552,3 +2552,26 @@ def test_parts_of_a_dictionary_that_a_module_of_another_file_returns(
             optimizer.step()
     """
     agree(tmp_path, "TPU103", main=SETUP + program, net=net)
+
+
+@pytest.mark.parametrize(
+    "made", ["build(model.parameters()) if build else None", "None if build is None else build(model)"]
+)
+def test_what_an_option_leaves_out_is_what_it_is_otherwise(tmp_path: Path, made: str) -> None:
+    program = f"""
+    def load(build=None):
+        optimizer = {made}
+        return model, optimizer
+
+    def train(model, optimizer):
+        for x in samples:  # TPU301
+            optimizer.zero_grad()
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            print(loss.item())  # TPU101
+
+    model, optimizer = load(choose())
+    train(model, optimizer)
+    """
+    agree(tmp_path, "TPU101,TPU301", main=SETUP + program)

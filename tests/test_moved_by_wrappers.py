@@ -387,3 +387,41 @@ net.load_state_dict(torch.load("last.pt"))
     assert "nn.DataParallel(net)" in text and "consume_prefix" not in text
     alone = ported(tmp_path, main.replace("nn.parallel.DistributedDataParallel(net.cuda())", "net.cuda()"))
     assert "nn.DataParallel(net)" not in alone and "consume_prefix" in alone
+
+
+COUNTED = """\
+import torch
+from torch import nn
+
+count = torch.cuda.device_count()
+model = nn.Linear(4, 4)
+if TEST:
+    model = nn.DataParallel(model)
+    model = model.cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_run"),
+    [
+        ("count", True),
+        ("count > 0", True),
+        ("count >= 1", True),
+        ("0 < count", True),
+        ("count != 0", True),
+        ("args.cuda and count > 0", True),
+        ("count > 1", False),
+        ("count >= 2", False),
+        ("1 < count", False),
+        ("count != 1", False),
+        ("args.cuda and torch.cuda.device_count() > 1", False),
+    ],
+)
+def test_branches_that_a_single_device_runs(tmp_path: Path, test: str, is_run: bool) -> None:
+    """What moves the model has to stay where one GPU was enough for it."""
+    (tmp_path / "train.py").write_text(COUNTED.replace("TEST", test))
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    text = (tmp_path / "train.py").read_text()
+    assert "DataParallel" not in text
+    assert ("    model = model.to(device)\n" in text) is is_run

@@ -128,6 +128,27 @@ class DeviceCounts:
         """What a comparison of the number says where there are several devices; None for anything else."""
         if self.is_count(test) and not isinstance(test, ast.BoolOp | ast.IfExp):
             return True
+        compared = self._compared(test)
+        if compared is None:
+            return None
+        operator, number = compared
+        if operator in (ast.Gt, ast.GtE):
+            return True
+        if operator in (ast.Lt, ast.LtE):
+            return False
+        if number < 2 and operator in (ast.Eq, ast.NotEq):
+            return operator is ast.NotEq
+        return None
+
+    def holds_for_one(self, test: ast.expr) -> bool:
+        """Whether what holds for several devices holds for a single one, too: ``if count:``, ``count > 0``."""
+        operator, number = self._compared(test) or (ast.Gt, 0)
+        if operator is ast.NotEq:
+            return number != 1
+        return number < (1 if operator is ast.Gt else 2)
+
+    def _compared(self, test: ast.expr) -> tuple[type[ast.cmpop], int] | None:
+        """The operator and the number that a number of devices is compared with, read from left to right."""
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return None
         left, right, operator = test.left, test.comparators[0], type(test.ops[0])
@@ -135,13 +156,7 @@ class DeviceCounts:
             left, right, operator = right, left, _MIRRORED.get(operator, operator)
         if not self.is_count(left) or not isinstance(right, ast.Constant) or not isinstance(right.value, int):
             return None
-        if operator in (ast.Gt, ast.GtE):
-            return True
-        if operator in (ast.Lt, ast.LtE):
-            return False
-        if right.value < 2 and operator in (ast.Eq, ast.NotEq):
-            return operator is ast.NotEq
-        return None
+        return operator, right.value
 
     def attribute_stores(self, node: ast.Attribute) -> list[ast.Assign]:
         """Assignments in the file to the same attribute of a variable of the same name: ``args.world_size = ...``."""

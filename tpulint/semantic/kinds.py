@@ -132,7 +132,8 @@ class Kinds:
         if isinstance(node, ast.BoolOp):
             return join(self.value(item, depth) for item in node.values)
         if isinstance(node, ast.IfExp):
-            return join((self.value(node.body, depth), self.value(node.orelse, depth)))
+            ways = [way for way in (node.body, node.orelse) if not is_none(way)]  # None only keeps the place
+            return join(self.value(way, depth) for way in ways) if ways else HOST
         if isinstance(node, ast.Subscript):
             if self.attributes.is_saved(node.value):
                 return self.parameter_tensor()

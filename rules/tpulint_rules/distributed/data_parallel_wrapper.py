@@ -148,7 +148,8 @@ def _guard(ctx: FileContext, call: ast.Call) -> ast.expr | None:
             for part in parts:
                 sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else [part]
                 if counts.answer(part) is True and any(counts.is_zero(side) for side in sides):
-                    return part if _is_small(ancestor) else None
+                    is_run = counts.holds_for_one(part) and not ctx.portable  # the port has one device
+                    return part if _is_small(ancestor) and not is_run else None
         if isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef):
             return None
         child = ancestor
