@@ -327,13 +327,26 @@ def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call, de
 
 
 def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:
-    if use.name != "FloatTensor" or use.variable is not None or use.choice is not None:
+    statement = ctx.index.parent(call)
+    is_plain = use.name == "FloatTensor" or (use.name == "DoubleTensor" and _stands_alone(ctx, call))
+    if not is_plain or use.variable is not None or use.choice is not None:
         fix.give_up()
         return
     fix.lower(Applicability.UNSAFE, _DEFAULT)
+    if use.name == "DoubleTensor" and isinstance(statement, ast.stmt):
+        torch = fix.use("torch", at=call)
+        fix.insert_before(statement, f"{torch}.set_default_dtype({torch}.float64)")
     fix.replace(call, f"{fix.use('torch', at=call)}.set_default_device({fix.emit.device_name(call)})")
     for made in constructions(ctx.index, call):
         fix.append(ctx.index.tensor_types.filled(made), f".to({fix.device(made)})")
+
+
+def _stands_alone(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a statement sets the default, which no other one changes but in the other branch."""
+    others = (other for other in ctx.index.calls_to("torch.set_default_tensor_type") if other is not call)
+    return isinstance(ctx.index.parent(call), ast.Expr) and all(
+        _stand_in_other_branches(ctx, call, other) for other in others
+    )
 
 
 def _set_back(ctx: FileContext, fix: FixBuilder, settings: list[ast.Call]) -> None:
