@@ -2822,13 +2822,17 @@ aligner, net = nn.Linear(3, 3), nn.Linear(3, 3)
         ("nn.DataParallel(net) if len(x) > 10 else net", True),
         ("nn.DataParallel(net)", True),
         ("net", True),
+        ("net.forward", True),
         ("nn.DataParallel(net) if len(x) > 10 else other", False),
         ("build(net)", False),
     ],
 )
 def test_total_starts_where_the_module_is_that_each_turn_wraps(made: str, is_seen: bool) -> None:
     text = OPTIONAL_DEVICE.format(head="use_device = args.cuda\nother = nn.Linear(3, 3)")
-    text = text.replace("(net(x), y)", "(used(x), y)").replace("        with", f"        used = {made}\n        with")
+    called, made = ("net.forward", "None") if made == "net.forward" else ("used", made)
+    text = text.replace("(net(x), y)", f"({called}(x), y)").replace(
+        "        with", f"        used = {made}\n        with"
+    )
     settings = Settings(fix=True, unsafe_fixes=True, select=("TPU104",))
     result = lint(SourceFile.from_text(text), settings, CATALOGUE).text
     assert ("torch.zeros(1).to(next(net.parameters()).device)" in result) == is_seen

@@ -54,7 +54,9 @@ class MethodValues:
             part = self._kinds.attributes.value(func, depth)
             if part.kind is Kind.MODULE:
                 return self._kinds.module_result(part)
-            if method in ("forward", "encode", "decode", "generate", "sample"):
+            if method == "forward":
+                return self._kinds.module_result(receiver)
+            if method in ("encode", "decode", "generate", "sample"):
                 return self._kinds.module_result(receiver._replace(certain=False))
             return UNKNOWN
         if receiver.kind is Kind.DISTRIBUTION:

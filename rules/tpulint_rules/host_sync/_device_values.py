@@ -113,13 +113,16 @@ def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
     scope = index.names.scope_of(loop)
     calls = [node for node in index.tree.inside(loop, functions=False) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=index.span):
-        if index.kind(call.func) is not Kind.MODULE:
+        func = call.func
+        if isinstance(func, ast.Attribute) and func.attr == "forward":
+            func = func.value
+        if index.kind(func) is not Kind.MODULE:
             continue
-        if _is_kept(index, call.func, loop):
-            return index.text(call.func)
-        if not isinstance(call.func, ast.Name):
+        if _is_kept(index, func, loop):
+            return index.text(func)
+        if not isinstance(func, ast.Name):
             continue
-        module = _made_of(index, call.func, loop)
+        module = _made_of(index, func, loop)
         found = index.names.find(module.id, scope)
         inside = found is None or any(index.tree.encloses(loop, binding.node) for binding in found[1])
         is_there = not _may_be_passed_by(index, call, loop) or _is_used_anyway(index, module.id, loop)

@@ -12,6 +12,8 @@ from tpulint.semantic.zero_gradients import are_passed_over
 
 _OF_THE_SAME = frozenset({"data", "grad"})
 """Attributes that lead to the gradient itself: ``parameter.grad.data``."""
+_SHARES = r"\._?grad\s*=\s*\w[\w.]*\._?grad\s*(?:$|[#;\n])"
+_SHARED = "Parameters of two models share their gradients here; where they are None, each backward pass makes others."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -36,6 +38,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 Applicability.DISPLAY,
                 "Code that changes `.grad` in place, or reads it before a backward pass, would find None, not zeros.",
             )
+        elif _are_shared(ctx.index):
+            fix.lower(Applicability.DISPLAY, _SHARED)
         elif any(isinstance(node.ctx, ast.Load) for node in ctx.index.tree.attributes_called("grad")):
             fix.lower(Applicability.UNSAFE, "Code that reads `.grad` finds None where it found zeros.")
         elif not are_passed_over(ctx.index, receiver):
@@ -49,6 +53,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             "`set_to_none=False` makes the step compile once more: its gradients become inputs of the graph",
             fix,
         )
+
+
+def _are_shared(index: SemanticIndex) -> bool:
+    """Whether the project gives a parameter the gradient of another: ``shared._grad = own.grad``."""
+    return any(file.mentions(_SHARES) for file in (index, *(index.imported.mentioning("grad") or ())))
 
 
 def _are_zeros_needed(index: SemanticIndex) -> bool:
