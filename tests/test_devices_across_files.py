@@ -903,3 +903,25 @@ def test_what_a_function_returns_is_known_by_what_others_use_it_for(tmp_path: Pa
 def test_what_a_function_returns_that_nobody_uses_as_a_device(tmp_path: Path, used: str) -> None:
     files = {"util.py": CHOOSER, "main.py": TAKEN_FROM + used}
     assert fixed(tmp_path, files)["util.py"] == CHOOSER
+
+
+def test_a_class_in_a_file_that_python_reads_no_more_has_a_method_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "reader.py").write_text(
+        "from torch import nn\n\n"
+        "class Reader:\n"
+        "    def __init__(self):\n"
+        "        self.network = nn.Linear(4, 2)\n\n"
+        "    def read(self, x):\n"
+        "        return self.network(x.cuda(async=True))\n\n"
+        "    def cuda(self):\n"
+        "        self.network.cuda()\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom reader import Reader\n\nreader = Reader()\nreader.cuda()\nreader.read(torch.ones(2, 4).cuda())\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert "\nreader.cuda()\n" in (tmp_path / "train.py").read_text()
+    assert "self.network.to(device)\n" in (tmp_path / "reader.py").read_text()
+    before = {path: path.read_text() for path in tmp_path.glob("*.py")}
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert before == {path: path.read_text() for path in before}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import warnings
 
@@ -209,7 +208,7 @@ class Library:
             source = SourceFile.from_bytes(read(path).data, path)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                index = SemanticIndex(source, ast.parse(source.text), self)
+                index = SemanticIndex(source, source.parse(), self)
         except (OSError, UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
             return None  # that file has its own finding when it is linted
         index.is_shared = True
