@@ -917,11 +917,12 @@ def test_a_class_in_a_file_that_python_reads_no_more_has_a_method_of_its_own(tmp
         "        self.network.cuda()\n"
     )
     (tmp_path / "train.py").write_text(
-        "import torch\nfrom reader import Reader\n\nreader = Reader()\nreader.cuda()\nreader.read(torch.ones(2, 4).cuda())\n"
+        "import torch\nfrom reader import Reader\n\n"
+        "reader = Reader()\nreader.cuda()\nreader.read(torch.ones(2, 4).cuda())\n"
     )
     tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
     assert "\nreader.cuda()\n" in (tmp_path / "train.py").read_text()
-    assert "self.network.to(device)\n" in (tmp_path / "reader.py").read_text()
+    assert "self.network.to(torch_xla.device())\n" in (tmp_path / "reader.py").read_text()
     before = {path: path.read_text() for path in tmp_path.glob("*.py")}
     tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
     assert before == {path: path.read_text() for path in before}
