@@ -1122,3 +1122,36 @@ def test_a_ring_that_is_filled_while_an_agent_is_asked(tmp_path: Path) -> None:
     """
     for read, mark in ((".item()", "  # TPU201"), ("", "")):
         agree(tmp_path, "TPU201", main=program, agent=agent.replace("READ", read).replace("MARK", mark))
+
+
+@pytest.mark.parametrize(
+    ("gate", "first", "then", "later"),
+    [
+        ("turn > 4 and turn % 4 == 0", "  # TPU101", "", "pass"),  # all of a step
+        ("turn % 4 == 0", "  # TPU101", "", "pass"),
+        ("turn % 4 == 0", "", "", "learn(turn)"),  # the other turns train as well
+        ("turn > 4", "  # TPU101", "", "pass"),
+    ],
+)
+def test_a_gate_that_holds_all_of_a_step(tmp_path: Path, gate: str, first: str, then: str, later: str) -> None:
+    """What is read there is read in every step; what is read in some of these is not."""
+    program = f"""
+    def learn(turn):
+        loss = model(samples[turn].to(device)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def learn_and_tell(turn):
+        loss = learn(turn)
+        errors.append(loss.detach().cpu().numpy()){first}
+        if turn % 100 == 0:
+            print(loss.item()){then}
+
+    for turn in range(1000):  # TPU301
+        {later}
+        if {gate}:
+            learn_and_tell(turn)
+    """
+    agree(tmp_path, "TPU101,TPU301", main=SETUP + program)

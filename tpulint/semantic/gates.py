@@ -46,8 +46,15 @@ class Gates:
         self._asked: set[str] = set()
         """Names that are being looked at: a flag may stand in its own condition."""
 
-    def above(self, node: ast.AST, loops: Container[ast.AST]) -> ast.AST | None:
-        """The ``if`` (or ``and``) between a node and the nearest of these loops that is such a gate; None for none."""
+    def is_one(self, branch: ast.If) -> bool:
+        """Whether the body of an ``if`` runs every n-th turn only."""
+        return self._is_interval(branch.test)
+
+    def above(self, node: ast.AST, loops: Container[ast.AST], passed_over: Container[ast.AST] = ()) -> ast.AST | None:
+        """The ``if`` (or ``and``) between a node and the nearest of these loops that is such a gate; None for none.
+
+        Those ``passed_over`` are none.
+        """
         child = node
         for ancestor in self._tree.ancestors(node):
             if isinstance(ancestor, FUNCTIONS) or ancestor in loops:
@@ -55,6 +62,7 @@ class Gates:
             if (
                 isinstance(ancestor, ast.If)
                 and self._tree.in_body(ancestor, child)
+                and ancestor not in passed_over
                 and self._is_interval(ancestor.test)
                 and not self._asks_for_part(ancestor, loops)
                 and not self._asks_for_item(ancestor, loops)

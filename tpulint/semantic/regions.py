@@ -85,6 +85,8 @@ class Regions:
                 self._per_step.setdefault(function, step)
         self.turn_loops: frozenset[LoopNode] = frozenset(self._by_loop)
         """Step loops and evaluation loops."""
+        self._step_gates = self._find_step_gates()
+        """Gates that hold all of a step: ``if t % 4 == 0: learn()``. In turns without one nothing trains."""
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
         gathers = tree.source.has_any(_TRAINS) and ".grad" in tree.source.text
@@ -116,6 +118,33 @@ class Regions:
 
         return loops_for_devices(self._tree)
 
+    def _find_step_gates(self) -> set[ast.If]:
+        found: set[ast.If] = set()
+        for step in (*self.step_loops, *self.step_functions):
+            whole = {*step.backwards, *step.updates, *step.manual_updates}
+            for holder in (step.node, *step.functions):
+                for branch in self._tree.nodes_in(holder, ast.If, functions=False):
+                    if (
+                        self._gates.is_one(branch)
+                        and whole <= self._step_events_of(branch.body)
+                        and not whole & self._step_events_of(self._beside(branch, holder))
+                    ):
+                        found.add(branch)
+        return found
+
+    def _beside(self, branch: ast.If, holder: ast.AST) -> list[ast.stmt]:
+        """The statements that a loop or function runs beside a branch, those of its other way included."""
+        found: list[ast.stmt] = [*branch.orelse]
+        statement: ast.AST = branch
+        while statement is not holder and isinstance(statement, ast.stmt):
+            found += [other for other in self._tree.suite_of(statement) if other is not statement]
+            statement = self._tree.parents[statement]
+        return found
+
+    def _step_events_of(self, block: list[ast.stmt]) -> set[ast.AST]:
+        done = list(map(self.events.events_in, block))
+        return {event for one in done for event in (*one.backwards, *one.updates, *one.manual_updates, *one.candidates)}
+
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()
         always.update(step.node for step in self.step_functions)
@@ -127,7 +156,7 @@ class Regions:
                 continue
             seen.add(holder)
             for node in self._tree.nodes_in(holder, ast.Call, functions=False):
-                if self._gates.above(node, self.turn_loops) is not None:
+                if self._gates.above(node, self.turn_loops, self._step_gates) is not None:
                     continue
                 for function in self.events.functions_of(node):
                     if function in self._per_step:
@@ -284,9 +313,10 @@ class Regions:
     def gate_of(self, node: ast.AST) -> ast.AST | None:
         """The ``if`` (or ``and``) between a node and its loop that opens only every n-th turn, or rarely.
 
-        Loops that a turn runs to their end are no obstacle: what stands around them holds for all of their turns.
+        Loops that a turn runs to their end are no obstacle: what stands around them holds for all of their turns. One
+        that holds all of the step is none: what stands in it runs in every step.
         """
-        return self._gates.above(node, self.all_turn_loops)
+        return self._gates.above(node, self.all_turn_loops, self._step_gates)
 
     def gate_in(self, node: ast.AST, loop: LoopNode) -> ast.AST | None:
         """The same between a node and this loop, whatever its turns are."""

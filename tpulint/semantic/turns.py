@@ -75,7 +75,7 @@ class Turns:
         The work of those turns is run by their reads; a boundary at their end would run it again. So it would in
         front of the first step of a game: ``if step > learning_starts`` holds the step, turns read their action above.
         """
-        interval = self._index.regions.gate_of(events[0])
+        interval = self._index.regions.gate_in(events[0], loop.node)
         for gate in self._tree.ancestors(events[0]):
             if gate is loop.node:
                 break
