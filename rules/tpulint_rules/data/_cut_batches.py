@@ -64,7 +64,8 @@ def _cut_by_functions(ctx: FileContext, loop: ast.AST, places: ast.Call) -> Iter
                 if part.upper is None or not bindings or any(binding.kind != "parameter" for binding in bindings):
                     continue
                 sizes = [name for name, item in given.items() if ctx.text(item) == ctx.text(places.args[2])]
-                ways = (places.args[2], *(ast.Name(name, ast.Load()) for name in sizes))
+                ends = (part.upper, *index.tree.inside(part.upper))
+                ways = [places.args[2], *(end for end in ends if isinstance(end, ast.Name) and end.id in sizes)]
                 if any(is_ahead(ctx, part.upper, part.lower, size) for size in ways):
                     yield node
 
