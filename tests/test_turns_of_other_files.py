@@ -1155,3 +1155,32 @@ def test_a_gate_that_holds_all_of_a_step(tmp_path: Path, gate: str, first: str, 
             learn_and_tell(turn)
     """
     agree(tmp_path, "TPU101,TPU301", main=SETUP + program)
+
+
+@pytest.mark.parametrize(
+    ("places", "mark"),
+    [("range(0, len(rows), size)", "  # TPU511"), ("range(0, len(rows) // size * size, size)", "")],
+)
+def test_batches_that_are_cut_for_a_step_of_another_file(tmp_path: Path, places: str, mark: str) -> None:
+    """Nothing in the file says that it trains, and what the step steps is known to nobody."""
+    stepping = """\
+    import torch
+
+    def take_step(x, net, opt):
+        net.zero_grad()
+        net(x).square().mean().backward()
+        opt.step()
+    """
+    program = f"""\
+    import numpy as np
+    import torch
+    from stepping import take_step
+
+    size = 16
+    rows = np.random.randn(100, 8).astype("float32")
+    net = torch.nn.Linear(8, 3).cuda()
+    opt = torch.optim.Adam(net.parameters())
+    for at in {places}:{mark}
+        take_step(torch.from_numpy(rows[at : at + size]).cuda(), net, opt)
+    """
+    agree(tmp_path, "TPU511", main=program, stepping=stepping)

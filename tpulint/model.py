@@ -134,7 +134,7 @@ class Finding(NamedTuple):
 
 WORDS_OF_LOOPS = ("backward", "no_grad", "inference_mode", "autograd.grad", '"eval"', "'eval'")
 """Without any of these words a file has no loop that trains or evaluates."""
-WORDS_OF_CALLERS = (*WORDS_OF_LOOPS, "__main__", "DataLoader(", ".eval(", "train(")
+WORDS_OF_CALLERS = (*WORDS_OF_LOOPS, "__main__", "DataLoader(", ".eval(", "train(", "optim.")
 """Without any of these words a file has no such loop, nor hands anything to one."""
 
 

@@ -227,7 +227,7 @@ class Regions:
     def trains_once(self, function: FunctionNode) -> bool:
         """Whether a function runs a backward pass and an update, and no step loop: calling it trains one step."""
         events = self.events.of(function)
-        if not events.backwards or not (events.updates or events.manual_updates):
+        if not events.has_step:
             return False
         holders = {function, *events.functions}
         return not any(self._tree.function_of(loop.node) in holders for loop in self.step_loops)

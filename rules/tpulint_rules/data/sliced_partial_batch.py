@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import LOOPS, LoopNode
 from tpulint.semantic.batch_makers import BatchMaker
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.data._batch_sizes import counts_batches
@@ -21,8 +22,8 @@ _SHUFFLING = ("random.shuffle", "numpy.random.shuffle")
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    for loop in index.step_loops:
-        found = remainder(ctx, loop.node, is_turn=True)
+    for loop in _step_loops(ctx):
+        found = remainder(ctx, loop, is_turn=True)
         if found is None:
             continue
         places, slices = found
@@ -63,6 +64,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 help=_HELP,
                 related=taker,
             )
+
+
+def _step_loops(ctx: FileContext) -> list[LoopNode]:
+    """The step loops of the file, and its loops of which a function of another file does the step."""
+    drivers = ctx.index.regions.drivers.loops.items()
+    return [
+        *(loop.node for loop in ctx.index.step_loops if isinstance(loop.node, LOOPS)),
+        *(node for node, driver in drivers if driver.call.turn == STEP),
+    ]
 
 
 def _made_by(maker: BatchMaker) -> str:
