@@ -2575,3 +2575,25 @@ def test_what_an_option_leaves_out_is_what_it_is_otherwise(tmp_path: Path, made:
     train(model, optimizer)
     """
     agree(tmp_path, "TPU101,TPU301", main=SETUP + program)
+
+
+@pytest.mark.parametrize(("rest", "mark"), [("unique = set(nodes)", ""), ("unique = len(nodes)", "  # TPU101")])
+def test_what_a_forward_pass_puts_in_a_set_is_no_tensor(tmp_path: Path, rest: str, mark: str) -> None:
+    program = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x, nodes):
+            {rest}
+            rows = [int(node) for node in nodes]{mark}
+            return self.layer(x)[rows]
+
+    model = Net().to(device)
+    for x, nodes in samples:
+        optimizer.zero_grad()
+        model(x.to(device), nodes).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101", main=SETUP + program)

@@ -42,6 +42,11 @@ class ParameterUses:
         loads = self.loads(function, name)
         return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
 
+    def is_made_set(self, function: FunctionNode, name: str) -> bool:
+        """``set(nodes)``: tensors are told apart by what they are, not by their values, and nobody puts one in a set."""
+        made = (self._tree.parents[load] for load in self.loads(function, name))
+        return any(isinstance(call, ast.Call) and self._names.qualified(call.func) == "builtins.set" for call in made)
+
     def is_option(self, function: FunctionNode, name: str) -> bool:
         """Whether a parameter that is not given is read from a configuration, under its own name."""
         for load in self.loads(function, name):

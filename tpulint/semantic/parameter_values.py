@@ -207,6 +207,8 @@ class ParameterValues:
             return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
         if self._uses.is_called(function, binding.name):
             return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
+        if self._uses.is_made_set(function, binding.name):
+            return UNKNOWN  # `forward(self, nodes)`, `set(nodes)`
         if self._numbers.has(function, binding.name):
             return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
         is_compared = self._numbers.is_compared_in_training(function, binding.name)
