@@ -1,0 +1,3 @@
+"""General stand-ins."""
+
+import made_up_data  # noqa: F401
