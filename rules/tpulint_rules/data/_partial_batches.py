@@ -150,10 +150,11 @@ def gives_others(index: SemanticIndex, loader: Loader) -> bool:
 def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
     """The condition for training, ``name == "train"``, where one expression builds the loaders of all phases.
 
-    Also where that of all calls shuffles under it, ``shuffle=(name == "train")``, by a parameter of its function.
+    Also where that of all calls shuffles under it, ``shuffle=(name == "train")``, by a parameter of its function, which
+    may be the answer itself.
     """
     shuffle = (loader.arguments or {}).get("shuffle", [])
-    if len(shuffle) == 1 and _is_for_training(index, shuffle[0]):
+    if len(shuffle) == 1 and (_is_for_training(index, shuffle[0]) or _is_yes_and_no(index, shuffle[0])):
         return index.text(shuffle[0])
     holder = index.parent(loader.call)
     if not isinstance(holder, ast.DictComp) or len(holder.generators) > 1 or holder.value is not loader.call:
@@ -190,6 +191,19 @@ def _is_flag_of_training(index: SemanticIndex, test: ast.Name) -> bool:
         for function in functions
         if isinstance(function, FUNCTIONS)
         for given in (index.definitions.arguments.of(function, test.id) or [ast.Constant(None)])
+    )
+
+
+def _is_yes_and_no(index: SemanticIndex, flag: ast.expr) -> bool:
+    """Whether a name is a parameter for which some calls give True and the others False."""
+    bindings = index.flow.reaching(flag) if isinstance(flag, ast.Name) else ()
+    function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+    given = index.definitions.arguments.of(function, bindings[0].name) if isinstance(function, FUNCTIONS) else []
+    answers = [item.value for item in given if isinstance(item, ast.Constant)]
+    return (
+        len(answers) == len(given)
+        and any(answer is True for answer in answers)
+        and any(answer is False for answer in answers)
     )
 
 
