@@ -903,3 +903,20 @@ def test_what_a_function_returns_is_known_by_what_others_use_it_for(tmp_path: Pa
 def test_what_a_function_returns_that_nobody_uses_as_a_device(tmp_path: Path, used: str) -> None:
     files = {"util.py": CHOOSER, "main.py": TAKEN_FROM + used}
     assert fixed(tmp_path, files)["util.py"] == CHOOSER
+
+
+GIVEN_TORCH = "from base import Trainer\n\ntrainer = Trainer()\nfor x in trainer.loader:\n    "
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_told"),
+    [
+        ('loss = trainer.model(x.to("cuda")).mean()\n    loss.backward()\n    trainer.optimizer.step()', True),
+        ('print(trainer.model(x.to("cuda")))', False),  # of whatever library
+        ('loss = trainer.model(x, where="cuda")\n    loss.backward()\n    trainer.optimizer.step()', False),
+    ],
+)
+def test_moves_of_a_file_that_trains_and_leaves_torch_to_others(tmp_path: Path, turn: str, is_told: bool) -> None:
+    (tmp_path / "train.py").write_text(GIVEN_TORCH + turn)
+    answer = tpulint("--select=TPU001", "--output-format=concise", "train.py", cwd=tmp_path)
+    assert ("chooses a GPU" in answer.out) is is_told
