@@ -440,6 +440,21 @@ def test_objects_are_known_by_the_name_of_their_class(tmp_path: Path, file: str,
     assert (MOVES in ported(tmp_path, KEEPS, uses=uses)) is is_left
 
 
+def test_objects_that_an_object_keeps(tmp_path: Path) -> None:
+    uses = """\
+from main import Trainer
+
+class Run:
+    def __init__(self):
+        self.trainer = Trainer()
+
+    def go(self):
+        for x, y in self.trainer.loader:
+            print(self.trainer.model(x))
+"""
+    assert MOVES in ported(tmp_path, KEEPS, uses=uses)
+
+
 LISTED = """\
 import torch
 from torch import nn

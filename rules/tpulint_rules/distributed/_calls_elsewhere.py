@@ -42,9 +42,9 @@ def calls_of_kept(index: SemanticIndex, is_model: Callable[[ast.expr], bool]) ->
 
 def _is_of_object(file: SemanticIndex, func: ast.expr, owner: ast.ClassDef, name: str) -> bool:
     """Whether what is called is an attribute of an object of a class, by the name of that where no more is seen."""
-    if not isinstance(func, ast.Attribute) or func.attr != name or not isinstance(func.value, ast.Name):
+    if not isinstance(func, ast.Attribute) or func.attr != name:
         return False
-    made = [binding.value for binding in file.flow.made(func.value) if binding.kind == "assign"]
+    made = [binding.value for binding in file.flow.bindings_of(func.value) if binding.kind == "assign"]
     return any(isinstance(call, ast.Call) and last_name(call.func) == owner.name for call in made)
 
 
