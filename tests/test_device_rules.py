@@ -755,6 +755,103 @@ def test_class_that_objects_keep() -> None:
     )
 
 
+TYPES = """\
+import torch
+
+class Types:
+    def choose(self, cuda):
+        if cuda:
+            self.Float = torch.cuda.FloatTensor
+            self.Long = torch.cuda.LongTensor
+        else:
+            self.Float = torch.FloatTensor
+            self.Long = torch.LongTensor
+
+class Learner:
+    def __init__(self, cuda):
+        self.types = types = Types()
+        types.choose(cuda)
+        self.zeros = types.Float(3).zero_()
+
+    def update(self, rows):
+        labels = self.types.Long([0, 1])
+        return rows.type(self.types.Float), labels
+"""
+
+
+def test_class_that_is_taken_from_objects() -> None:
+    """They keep the device that was chosen with it."""
+    becomes(
+        TYPES,
+        """
+        import torch
+        import torch_xla
+
+        class Types:
+            def choose(self, cuda):
+                self.tensor_device = torch_xla.device() if cuda else torch.device("cpu")
+                self.Float = torch.FloatTensor
+                self.Long = torch.LongTensor
+
+        class Learner:
+            def __init__(self, cuda):
+                self.types = types = Types()
+                types.choose(cuda)
+                self.zeros = types.Float(3).zero_().to(types.tensor_device)
+
+            def update(self, rows):
+                labels = self.types.Long([0, 1]).to(self.types.tensor_device)
+                return rows.to(self.types.tensor_device, torch.float32), labels
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "fixed"),
+    [
+        # Nobody sees whose it is: half of the file must not be changed.
+        ("def other(thing):\n    return thing.Float(3)\n", False),
+        ("def other(things):\n    return torch.ones(3).type(things[0].Float)\n", False),
+        # It makes no tensor, or is that of another class.
+        ("def other(thing):\n    thing.Float = None\n    return thing.Float\n", True),
+        ("class Own:\n    def __init__(self):\n        self.Float = float\n\nOwn().Float(3)\n", True),
+        ("torch.Float(3)\n", True),
+    ],
+)
+def test_class_that_is_taken_from_what_is_not_known(rest: str, fixed: bool) -> None:
+    result = port(TYPES + "\n" + rest)
+    assert ("cuda." not in result.text) == fixed
+    assert [finding.code for finding in result.findings] == ([] if fixed else ["TPU003"] * 2)
+
+
+def test_flag_of_an_object_that_the_answer_sets_chooses_in_two_scopes() -> None:
+    text = """\
+import torch
+
+class Agents:
+    def __init__(self):
+        self.use_cuda = torch.cuda.is_available()
+
+    def learn(self, rows):
+        Float = torch.cuda.FloatTensor if self.use_cuda else torch.FloatTensor
+        return torch.stack(rows).type(Float)
+
+    def act(self, state):
+        Byte = torch.cuda.ByteTensor if self.use_cuda else torch.ByteTensor
+        return state + Byte([1, 0])
+"""
+    result = port(text)
+    assert "torch.stack(rows).to(torch_xla.device(), torch.float32)" in result.text
+    assert "Byte([1, 0]).to(torch_xla.device())" in result.text and result.findings == ()
+    # Whoever makes the object may say no, and no variable for the device is read in both scopes.
+    for old, new in (
+        ("torch.cuda.is_available()", "options.cuda"),
+        ("    def learn", "    def stop(self):\n        self.use_cuda = False\n\n    def learn"),
+    ):
+        result = port(text.replace(old, new))
+        assert [finding.code for finding in result.findings] == ["TPU003"] * 2
+
+
 def test_class_that_makes_the_values_of_a_dict() -> None:
     becomes(
         """

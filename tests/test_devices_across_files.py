@@ -926,3 +926,20 @@ def test_a_class_in_a_file_that_python_reads_no_more_has_a_method_of_its_own(tmp
     before = {path: path.read_text() for path in tmp_path.glob("*.py")}
     tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
     assert before == {path: path.read_text() for path in before}
+
+
+GIVEN_TORCH = "from base import Trainer\n\ntrainer = Trainer()\nfor x in trainer.loader:\n    "
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_told"),
+    [
+        ('loss = trainer.model(x.to("cuda")).mean()\n    loss.backward()\n    trainer.optimizer.step()', True),
+        ('print(trainer.model(x.to("cuda")))', False),  # of whatever library
+        ('loss = trainer.model(x, where="cuda")\n    loss.backward()\n    trainer.optimizer.step()', False),
+    ],
+)
+def test_moves_of_a_file_that_trains_and_leaves_torch_to_others(tmp_path: Path, turn: str, is_told: bool) -> None:
+    (tmp_path / "train.py").write_text(GIVEN_TORCH + turn)
+    answer = tpulint("--select=TPU001", "--output-format=concise", "train.py", cwd=tmp_path)
+    assert ("chooses a GPU" in answer.out) is is_told

@@ -633,3 +633,49 @@ def test_read_that_leaves_the_statistics_of_layers(tmp_path: Path) -> None:
 """
     text = MEASURED.replace("READ", ADDED).replace("    MODE\n", training)
     agree(tmp_path, select="TPU302", metrics=ACCURACY, train=text)
+
+
+WITHIN_STEPS = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+model = nn.Linear(4, 2).to("cuda")
+optimizer = torch.optim.Adam(model.parameters())
+loader, tests = DataLoader(data, batch_size=8), DataLoader(others, batch_size=8)
+for i, (x, y) in enumerate(loader):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x.to("cuda")), y.to("cuda"))
+    BEFORE
+    loss.backward()
+    optimizer.step()
+    BEHIND
+"""
+TESTED = """\
+{head}
+        right = 0
+        for x, y in {loader}:
+            right += ({call}.argmax(1).cpu() == y).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "head", "loader", "call", "is_told"),
+    [
+        ("BEHIND", "if i % 500 == 0:", "tests", 'model(x.to("cuda"))', True),
+        ("BEHIND", "if i % 500 == 0:", "tests", "guess(x)", False),  # it runs no model
+        ("BEHIND", "if i % 500 == 0:", "parts_of(x)", 'model(x.to("cuda"))', False),  # no batches, as far as is known
+        ("BEHIND", "with timer:", "tests", 'model(x.to("cuda"))', False),  # a part of every step
+        ("BEFORE", "if i % 500 == 0:", "tests", 'model(x.to("cuda"))', False),  # in front of the update
+    ],
+)
+def test_a_branch_of_a_step_that_goes_through_batches(
+    tmp_path: Path, place: str, head: str, loader: str, call: str, is_told: bool
+) -> None:
+    """As the tutorials of the deep learning wizard do it, without a word of gradients."""
+    branch = TESTED.format(head=head, loader=loader, call=call).rstrip()
+    program = WITHIN_STEPS.replace(place, branch)
+    (tmp_path / "train.py").write_text(program.replace("    BEFORE\n", "").replace("    BEHIND\n", ""))
+    answer = tpulint("--select=TPU101,TPU302", "--output-format=concise", "train.py", cwd=tmp_path)
+    assert ("TPU302" in answer.out) is is_told
+    assert ("in every evaluation batch" in answer.out) is is_told

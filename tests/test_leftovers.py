@@ -534,3 +534,36 @@ def test_a_meter_that_begins_with_a_tensor_keeps_tensors(start: str, is_left: bo
     given = text.replace('Meter("time")', f'Meter("time", {start})')
     made = text.replace("= name, start, 0, start", f"= name, {start}, 0, {start}")
     assert [bool(leftovers(given)), bool(leftovers(made))] == [is_left, is_left]
+
+
+NOISE = "z = torch.randn(4, 4, device=device)\n"
+
+
+@pytest.mark.parametrize(
+    ("sample", "is_left"),
+    [
+        ("sample = model(z).cpu()\nsave(sample.view(2, -1), epoch)", True),
+        ("sample = model.forward(z).view(3, -1).cpu()\nprint(sample)", True),  # shown, and kept with its gradient
+        ("sample = model(z).cpu()\ndel sample", False),
+        ("sample = model(z).cpu()\nsample = None", False),
+        ("sample = model(z).detach().cpu()", False),
+        ("sample = model(z).cpu().numpy()", False),
+        ("with torch.no_grad():\n    sample = model(z).cpu()", False),
+        ("save(model(z).cpu())", False),
+        ("sample = torch.tanh(z).cpu()", False),  # nothing in it is trained
+        ("def show():\n    sample = model(z).cpu()\n    save(sample)\nshow()", False),
+        ("@torch.no_grad()\ndef draw():\n    sample = model(z).cpu()\n    return sample\ndrawn = draw()", False),
+    ],
+)
+def test_a_copy_on_the_host_keeps_what_its_gradient_needs(sample: str, is_left: bool) -> None:
+    """torch_xla computes the copy alone; what was saved for a backward pass that never comes waits on."""
+    names = [name for names, _, _ in leftovers(script(NOISE + sample)) for name in names]
+    assert any("model" in name for name in names) is is_left
+
+
+def test_a_copy_waits_for_a_boundary_that_runs_its_gradient_along() -> None:
+    text = script(NOISE + "sample = model(z).cpu()\nsave(sample)")
+    settings = Settings(select=("TPU221", "TPU301", "TPU302"), fix=True, unsafe_fixes=True)
+    fixed = lint(SourceFile.from_text(text), settings, CATALOGUE).text
+    assert "    sample = model(z)\n    torch_xla.sync()\n    sample = sample.cpu()\n    save(sample)\n" in fixed
+    assert leftovers(fixed) == []

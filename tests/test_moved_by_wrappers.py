@@ -425,3 +425,98 @@ def test_branches_that_a_single_device_runs(tmp_path: Path, test: str, is_run: b
     text = (tmp_path / "train.py").read_text()
     assert "DataParallel" not in text
     assert ("    model = model.to(device)\n" in text) is is_run
+
+
+KEEPS = """\
+import torch
+from torch import nn
+
+class Trainer:
+    def make(self, loader):
+        self.loader = loader
+        model = nn.DataParallel(nn.Linear(4, 3)).cuda()
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        self.model = model
+"""
+
+
+USES = """\
+import torch
+from {file} import Trainer
+
+trainer = {made}
+trainer.make(loader)
+for {dealt}:
+    trainer.optimizer.zero_grad()
+    {call}.mean().backward()
+    trainer.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("dealt", "call", "is_left"),
+    [
+        ("x, y in trainer.loader", "trainer.model(x)", True),
+        ("i, (x, y) in enumerate(trainer.loader)", "trainer.model(x, {'y': y})", True),
+        ("i, x in enumerate(trainer.loader)", "trainer.model(x)", True),  # the whole batch
+        ("x, y in trainer.loader", "trainer.model(x.cuda())", False),
+        ("x, y in trainer.loader", "trainer.model(x.cuda(), y)", False),
+        ("x, y in trainer.loader", "trainer.criterion(x)", False),  # another module
+        ("x, y in trainer.loader", "other.model(x)", False),  # another object
+    ],
+)
+def test_models_that_objects_keep_for_other_files(tmp_path: Path, dealt: str, call: str, is_left: bool) -> None:
+    text = ported(tmp_path, KEEPS, uses=USES.format(file="main", made="Trainer()", dealt=dealt, call=call))
+    assert "DataParallel" not in text and (MOVES in text) is is_left
+
+
+@pytest.mark.parametrize(
+    ("file", "made", "is_left"),
+    # A path that is computed hides the file, but not the name of its class.
+    [("hidden.base", "Trainer()", True), ("main", "build()", False), ("main", "Trainer", False)],
+)
+def test_objects_are_known_by_the_name_of_their_class(tmp_path: Path, file: str, made: str, is_left: bool) -> None:
+    uses = USES.format(file=file, made=made, dealt="x, y in trainer.loader", call="trainer.model(x)")
+    assert (MOVES in ported(tmp_path, KEEPS, uses=uses)) is is_left
+
+
+def test_objects_that_an_object_keeps(tmp_path: Path) -> None:
+    uses = """\
+from main import Trainer
+
+class Run:
+    def __init__(self):
+        self.trainer = Trainer()
+
+    def go(self):
+        for x, y in self.trainer.loader:
+            print(self.trainer.model(x))
+"""
+    assert MOVES in ported(tmp_path, KEEPS, uses=uses)
+
+
+LISTED = """\
+import torch
+from torch import nn
+
+nets = []
+for size in (3, 5):
+    model = nn.DataParallel(nn.Linear(4, size).cuda())
+    {put}
+for net, rows in zip(nets, data):
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("put", "call", "is_left"),
+    [
+        ("nets.append(model)", "print(score(net, rows))", True),
+        ("nets.append((model, size))", "print(score(net, rows))", True),
+        ("nets.append(model)", "print(score(net, rows.cuda()))", False),  # who moves one tensor moves what must be
+        ("names.append(model.name)", "print(score(net, rows))", False),
+    ],
+)
+def test_models_in_lists(tmp_path: Path, put: str, call: str, is_left: bool) -> None:
+    text = ported(tmp_path, LISTED.format(put=put, call=call))
+    assert "DataParallel" not in text and (MOVES in text) is is_left

@@ -76,6 +76,8 @@ def _hands_on_loaders(text: str) -> bool:
     return "loader" in text and "train" in text
 
 
+_KEEPS_CLASS = r"\.\w+ *= *(?:[^\n=]* else )?\w+\.cuda(?:\.\w+Tensor)?\b(?![.(])"
+"""``self.Tensor = torch.cuda.FloatTensor``, or the module that it is taken from."""
 _GIVES_SETTING = r"(?:\.to\(|\bmap_location=|\bdevice=)(?:device=)?(?:(?:\w+\.)*[A-Z]\w|(?:cfg|conf|config|settings)\.)"
 """Devices that a file of settings may name: ``x.to(config.DEVICE)``, ``map_location=DEVICE``."""
 
@@ -98,6 +100,7 @@ def uses_imports(source: SourceFile) -> bool:
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
         or re.search(_GIVES_SETTING, text) is not None
+        or (".cuda" in text and re.search(_KEEPS_CLASS, text) is not None)  # which other files may take from an object
         or ".barrier(" in text  # of a group, maybe, that another file joins
         or trains_by_imports(text)
         or _PLAYS in text

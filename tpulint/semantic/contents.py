@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -100,12 +100,13 @@ class Contents:
     def _of_variable(self, bindings: tuple[Binding, ...], key: Key, depth: int) -> list[ast.expr]:
         result: list[ast.expr] = []
         for binding in bindings:
-            if binding.kind == "assign" and not binding.path and binding.value is not None:
+            made = part_of(binding.value, binding.path) if binding.kind == "assign" else None
+            if made is not None:
                 stored = [
                     item[:2] for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)
                 ]
                 exact = not stored and isinstance(key, int)
-                found = self.of(binding.value, key if exact or isinstance(key, str) else None, depth + 1)
+                found = self.of(made, key if exact or isinstance(key, str) else None, depth + 1)
                 by_name = [value for at, value in stored if at == key] if isinstance(key, str) else []
                 found += by_name or [value for at, value in stored if None in (at, key) or at == key]
                 result += [item for item in found if item not in result]

@@ -68,8 +68,10 @@ class Evaluation:
         if self.batches.gathers_gradients(loop):
             return True
         if not self._without_gradient(loop):
-            within_step = any(outer in step_loops for outer in self._tree.ancestors(loop))
-            if within_step or not (self.switches.is_behind_eval(loop) or self.is_behind_training(loop, step_loops)):
+            if any(outer in step_loops for outer in self._tree.ancestors(loop)):
+                if not self._is_behind_update(loop, step_loops):
+                    return False
+            elif not (self.switches.is_behind_eval(loop) or self.is_behind_training(loop, step_loops)):
                 return False
         if not self.batches.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
@@ -187,6 +189,26 @@ class Evaluation:
             if not isinstance(holder, ast.If | ast.With | ast.Try):
                 return False
             statement = holder
+
+    def _is_behind_update(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
+        """Whether a branch of a step, behind its update, goes through batches: a test that says nothing of gradients.
+
+        ``if iteration % 500 == 0: for images, labels in test_loader: ...``
+        """
+        tree, events = self._tree, self._events
+        statement: ast.stmt = loop
+        is_chosen = is_behind = False
+        while self.batches.takes_batches(loop) and statement not in step_loops:
+            suite, at, holder = tree.suite_of(statement), tree.position_of(statement), tree.parents[statement]
+            if any(events.events_in(item).backwards for item in suite[at + 1 :]):
+                return False
+            is_behind |= any(events.events_in(item).updates for item in suite[:at])
+            is_chosen |= isinstance(holder, ast.If)
+            if not isinstance(holder, ast.If | ast.With | ast.Try) and holder not in step_loops:
+                return False
+            assert isinstance(holder, ast.stmt)
+            statement = holder
+        return is_chosen and is_behind
 
     def _is_on_host(self, loop: LoopNode) -> bool:
         """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.

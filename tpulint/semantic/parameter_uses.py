@@ -43,7 +43,7 @@ class ParameterUses:
         return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
 
     def is_made_set(self, function: FunctionNode, name: str) -> bool:
-        """``set(nodes)``: tensors are told apart by what they are, not by their values, and nobody puts one in a set."""
+        """``set(nodes)``: tensors are told apart by what they are, not by their values, and no one puts them in one."""
         made = (self._tree.parents[load] for load in self.loads(function, name))
         return any(isinstance(call, ast.Call) and self._names.qualified(call.func) == "builtins.set" for call in made)
 

@@ -39,6 +39,8 @@ class Key(NamedTuple):
     name: str
     is_holder: bool = False
     """Whether the variable is not the tensor but holds it: a list, an object with attributes."""
+    is_graph: bool = False
+    """Whether the tensor itself is on the host, and what waits is kept for its gradient."""
 
 
 class Entry(NamedTuple):
@@ -94,6 +96,12 @@ class State:
         value = self._index.value(target.value)
         return value.kind is not Kind.NUMPY and (value.kind is not Kind.TENSOR or self.is_on_device(target.value))
 
+    def bind_copy(self, target: ast.expr, entry: Entry) -> None:
+        """Give a variable a copy on the host, whose gradient would go back to what waits on the device."""
+        self.bind(target, None)
+        if isinstance(target, ast.Name):
+            self.waiting[self.key(target)._replace(is_graph=True)] = entry
+
     def hold(self, holder: ast.expr, entry: Entry) -> None:
         """Let a list or object keep a tensor that waits."""
         root = root_of(holder)
@@ -104,6 +112,11 @@ class State:
 
     def drop(self, name: ast.Name) -> None:
         """A variable that gets another value, or goes, keeps nothing alive."""
+        self._run(name)
+        self.waiting.pop(self.key(name)._replace(is_graph=True), None)
+
+    def _run(self, name: ast.Name) -> None:
+        """A variable whose tensor has been run."""
         self.waiting.pop(self.key(name), None)
         self.waiting.pop(self.key(name, is_holder=True), None)
 
@@ -270,7 +283,7 @@ class State:
                 break
             node = part.value
         if isinstance(node, ast.Name):
-            self.drop(node)
+            self._run(node)
         elif (root := root_of(node)) is not None and isinstance(node, ast.Attribute | ast.Subscript):
             self.waiting.pop(self.key(root, is_holder=True), None)
 

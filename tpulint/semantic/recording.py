@@ -25,6 +25,7 @@ _BUDGET = 4000
 _AVERAGING = r"(?i)schedule_?free"
 """Optimizers that are switched between training and evaluation."""
 _KNOWN = ("torch.", "builtins.", "math.", "numpy.", "os.", "time.", "copy.", "logging.")
+_DETACHING = frozenset({"detach", "state_dict", "parameters", "item", "tolist", "numpy"})
 _OBJECTS = (Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.TENSOR, Kind.HOST, Kind.NUMPY, Kind.SCALER)
 """What has methods of its own that run no loop."""
 
@@ -123,7 +124,10 @@ class Recording:
 
     def _simple(self, statement: ast.stmt) -> None:
         index, state = self._index, self.state
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+        if (copied := self._copied_with_gradient(statement)) is not None:
+            target, entry = copied
+            state.bind_copy(target, entry)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             given = self._evaluate(statement.value, statement)
             for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
                 self._give(target, given)
@@ -147,6 +151,31 @@ class Recording:
         state.settle(statement)
 
     # ---------------------------------------------------------------- values
+
+    def _copied_with_gradient(self, statement: ast.stmt) -> tuple[ast.expr, Entry] | None:
+        """``sample = model.decode(z).cpu()``: the copy keeps all that a gradient would need, which nobody has run."""
+        copy = copied_at_once(statement)
+        if copy is None or not isinstance(statement, ast.Assign):
+            return None
+        records = map(self._index.regions.records_gradient, (*self.state.chain, copy))
+        if not all(records) or not self._is_of_module(copy):
+            return None
+        if _any(self._evaluate(copy, statement)) is None:
+            return None
+        return statement.targets[0], self.state.entry(statement, self._index.text(copy))
+
+    def _is_of_module(self, node: ast.expr) -> bool:
+        """Whether a module, or a method of one, computes a value, which is not detached since."""
+        while isinstance(node, ast.Call):
+            func = node.func
+            if self._index.kind(func) is Kind.MODULE:
+                return True
+            if not isinstance(func, ast.Attribute) or func.attr in _DETACHING:
+                return False
+            if self._index.kind(func.value) is Kind.MODULE:
+                return True
+            node = func.value
+        return False
 
     def _evaluate(self, node: ast.expr, statement: ast.stmt) -> Given:
         if isinstance(node, ast.Tuple):
@@ -265,6 +294,16 @@ class Recording:
                 state.hold(value, entry)
         state.leave(function)
         return None if keeps_numbers else _joined(results)
+
+
+def copied_at_once(statement: ast.stmt) -> ast.expr | None:
+    """What ``sample = model(z).cpu()`` copies to the host and keeps nowhere else."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    copy = statement.value
+    is_copy = isinstance(copy, ast.Call) and isinstance(copy.func, ast.Attribute) and copy.func.attr == "cpu"
+    is_kept = is_copy and isinstance(statement.targets[0], ast.Name)
+    return copy.func.value if is_kept and isinstance(copy, ast.Call) and isinstance(copy.func, ast.Attribute) else None
 
 
 def _any(given: Given) -> Entry | None:

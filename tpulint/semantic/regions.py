@@ -318,7 +318,7 @@ class Regions:
         """
         return self._gates.above(node, self.all_turn_loops, self._step_gates)
 
-    def gate_in(self, node: ast.AST, loop: LoopNode) -> ast.AST | None:
+    def gate_in(self, node: ast.AST, loop: LoopNode | FunctionNode) -> ast.AST | None:
         """The same between a node and this loop, whatever its turns are."""
         return self._gates.above(node, (loop,))
 

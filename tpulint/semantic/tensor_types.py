@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.handed_tensor_types import given_by
-from tpulint.semantic.tensor_modules import TensorModule, loads_of_objects, owner_of, tensor_modules
+from tpulint.semantic.kept_attributes import is_read_elsewhere, loads_of_objects, owner_of
+from tpulint.semantic.tensor_modules import TensorModule, tensor_modules
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key
@@ -21,8 +22,8 @@ class TypeUse:
     """One reference to a CUDA tensor class, with the variable it goes into and what is done with that."""
 
     __slots__ = (
-        "choice", "constructions", "conversions", "factories", "given", "handed", "module", "name", "node", "only",
-        "settings", "statement", "test", "tests", "unknown", "variable",
+        "choice", "constructions", "conversions", "elsewhere", "factories", "given", "handed", "module", "name", "node",
+        "only", "settings", "statement", "test", "tests", "unknown", "variable",
     )  # fmt: skip
 
     def __init__(self, node: ast.expr, name: str) -> None:
@@ -55,6 +56,8 @@ class TypeUse:
         """``isinstance(x, (torch.LongTensor, torch.cuda.LongTensor))``, of nothing but such classes."""
         self.unknown: list[ast.expr] = []
         """Uses that cannot be followed."""
+        self.elsewhere = False
+        """Whether tensors are made with it where it is taken from objects that nobody sees, or in other files."""
         self.only = True
         """Whether the variable never holds a class of another dtype."""
 
@@ -116,6 +119,7 @@ class TensorTypes:
                 use.only = self._keeps_only(owner, parent.targets[0], name)
                 for load in loads_of_objects(self._index, owner, parent.targets[0]):
                     self._sort(use, load)
+                use.elsewhere = is_read_elsewhere(self._index, owner, parent.targets[0])
                 return use
         self._sort(use, whole)
         return use
@@ -123,7 +127,7 @@ class TensorTypes:
     def _taken_from(self, module: TensorModule, node: ast.Attribute) -> TypeUse:
         """One class of a module that a variable holds."""
         use = TypeUse(node, node.attr)
-        use.module, use.variable = module.value, module.variable
+        use.module, use.variable, use.elsewhere = module.value, module.variable, module.is_read_elsewhere
         if isinstance(module.value, ast.IfExp):
             use.test, use.statement = module.value.test, module.statement
         else:

@@ -18,6 +18,8 @@ _FACTS = (
 """Keys of what is a number or text, or a list of such: where it lies does not matter."""
 _STATE = "state_dict"
 """In keys of what goes into a model, be it through a dictionary that is made of it."""
+_TO_NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.range", "builtins.print"})
+"""Functions to which it does not matter where a tensor lies."""
 _MOVES = frozenset({"to", "cuda"})
 _ALL_PARTS = frozenset({"items", "values"})
 """Methods that go over all that a dictionary holds."""
@@ -29,6 +31,17 @@ def is_only_state(index: SemanticIndex, loaded: ast.expr) -> bool:
     """Whether all that is loaded, numbers and texts aside, goes into ``load_state_dict``, or is moved later on."""
     found = list(_uses(index, loaded, "", 0))
     return None not in found and True in found
+
+
+def holds_state(index: SemanticIndex, loaded: ast.expr) -> bool:
+    """Whether a part of what is loaded goes into ``load_state_dict``, whatever becomes of the others."""
+    return True in _uses(index, loaded, "", 0)
+
+
+def is_of_facts(index: SemanticIndex, loaded: ast.expr) -> bool:
+    """Whether only numbers and texts are taken out of what is loaded."""
+    found = list(_uses(index, loaded, "", 0))
+    return bool(found) and not any(use is not False for use in found)
 
 
 def is_made_into_state(index: SemanticIndex, loaded: ast.expr) -> bool:
@@ -44,14 +57,14 @@ def is_made_into_state(index: SemanticIndex, loaded: ast.expr) -> bool:
 def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:
     """What becomes of a part of a checkpoint: a state that is loaded, no tensor at all, or None for another thing."""
     parent = index.parent(node)
-    while (isinstance(parent, ast.Subscript) and parent.value is node) or _is_branch(parent, node):
+    while (isinstance(parent, ast.Subscript) and parent.value is node) or _is_as_before(parent, node):
         if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Constant):
             key = str(parent.slice.value)
         assert isinstance(parent, ast.expr)
         node, parent = parent, index.parent(parent)
     if isinstance(parent, ast.Delete) or (isinstance(parent, ast.Compare) and node in parent.comparators):
         yield False  # `"optimizer" in checkpoint`
-    elif key and re.fullmatch(_FACTS, key):
+    elif (key and re.fullmatch(_FACTS, key)) or _is_number(index, parent, node):
         yield False
     elif isinstance(parent, ast.Call) and node in parent.args:
         yield from _uses_by_call(index, parent, node, key, depth)
@@ -73,6 +86,11 @@ def _uses(index: SemanticIndex, node: ast.expr, key: str, depth: int) -> Iterato
         yield True if _STATE in key and _is_used_here(index, node) else None
 
 
+def _is_number(index: SemanticIndex, user: ast.AST | None, node: ast.expr) -> bool:
+    """Whether a part is only asked for a number, or shown: ``range(checkpoint["i"])``."""
+    return isinstance(user, ast.Call) and node in user.args and index.qualified_name(user.func) in _TO_NUMBERS
+
+
 def _loads_of(index: SemanticIndex, target: ast.Name, statement: ast.Assign) -> list[ast.Name]:
     """Uses of what a statement gives a variable: no functions that are made when its block has given it another."""
     suite = index.tree.suite_of(statement)
@@ -91,8 +109,10 @@ def _loads_of(index: SemanticIndex, target: ast.Name, statement: ast.Assign) -> 
     return [load for load in index.flow.loads_of(target, statement.value) if not is_made_later(load)]
 
 
-def _is_branch(parent: ast.AST | None, node: ast.expr) -> bool:
-    """``torch.load(path) if args.gpu is None else torch.load(path, map_location="cpu")``"""
+def _is_as_before(parent: ast.AST | None, node: ast.expr) -> bool:
+    """``torch.load(path) if args.gpu is None else torch.load(path, map_location="cpu")``, ``checkpoint["i"] + 1``"""
+    if isinstance(parent, ast.BinOp):
+        return isinstance(parent.right if parent.left is node else parent.left, ast.Constant)
     return isinstance(parent, ast.IfExp) and node is not parent.test
 
 
@@ -130,6 +150,8 @@ def _are_moved(index: SemanticIndex, loads: list[ast.Name]) -> bool:
 def _uses_by_call(index: SemanticIndex, call: ast.Call, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:
     if index.qualified_name(call.func) in CONSUMING:
         yield False
+    elif isinstance(call.func, ast.Attribute) and call.func.attr == "copy_":
+        yield True
     elif isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict" and node is call.args[0]:
         yield None if any(item.arg == "assign" for item in call.keywords) else True
     else:

@@ -12,7 +12,7 @@ from tpulint.semantic.device_sites import device_argument
 from tpulint.semantic.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
-from tpulint_rules.checkpoint._loaded_parts import is_made_into_state, is_only_state
+from tpulint_rules.checkpoint._loaded_parts import holds_state, is_made_into_state, is_of_facts, is_only_state
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
@@ -50,17 +50,26 @@ def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iter
         return
     is_copied = _is_state(ctx, call) or _is_moved_later(ctx, call)
     is_whole = not is_copied and is_module(ctx.index, call)
-    is_used = is_copied or is_whole or is_made_into_state(ctx.index, call)
+    is_read_twice = is_of_facts(ctx.index, call) and _is_state_elsewhere(ctx, call)
+    is_used = is_copied or is_whole or is_read_twice or is_made_into_state(ctx.index, call)
+    is_used = is_used or holds_state(ctx.index, call)
     if not _is_one_of_two(ctx, call) and (not is_used or _saves_host_tensors(ctx)):
         return
     fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
     fix.set_argument(call, "map_location", '"cpu"')
-    if not is_copied:
+    if not is_copied and not is_read_twice:
         fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
     if is_whole:
         fix.append(call, f".to({fix.device(call)})")  # nothing else would move it from the host
     message = f"`{name}` fails on a file that was saved on a GPU where there is none; load it to the host"
     yield ctx.finding(call, message, fix, severity=Severity.INFO)
+
+
+def _is_state_elsewhere(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the same file is loaded once more, for a state: it was read for its epoch first."""
+    paths = [(other, other.args[0]) for other in ctx.index.calls_to(*_LOADERS) if other.args]
+    own = next((ctx.text(path) for other, path in paths if other is call), None)
+    return any(other is not call and ctx.text(path) == own and _is_state(ctx, other) for other, path in paths)
 
 
 def _is_one_of_two(ctx: FileContext, call: ast.Call) -> bool:

@@ -62,8 +62,9 @@ def _filled_by_rest(
     """``rest = longest - len(sample)``, where the rest is filled."""
     if depth >= _DEPTH or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
-    target, is_rest = statement.targets[0], isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub)
-    if not is_rest or value.left is not node or not isinstance(target, ast.Name):
+    target = statement.targets[0]
+    is_rest = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) and value.left is node
+    if not is_rest or not isinstance(target, ast.Name):
         return None
     scope = index.names.scope_of(target)
     if len(index.names.bindings_in(scope, target.id)) != 1:

@@ -54,16 +54,23 @@ def inputs_left(index: SemanticIndex, model_calls: Collection[ast.Call] = ()) ->
                 yield argument, sibling
 
 
-def is_as_dealt(index: SemanticIndex, argument: ast.expr) -> bool:
-    """Whether an argument is a tensor out of a batch as a loop over a loader gives it, or a ``Variable`` of it."""
-    parts = _parts(index, _inside_variable(index, argument))
-    return bool(parts) and all(_is_tensor(index, part) and _is_dealt_plainly(index, part) for part in parts)
+def is_as_dealt(index: SemanticIndex, argument: ast.expr, is_tensor: bool = False) -> bool:
+    """Whether an argument is a tensor out of a batch as a loop over a loader gives it, or a ``Variable`` of it.
+
+    What ``is_tensor`` by where it goes need not be told by its name, and may be the whole batch.
+    """
+    parts = _parts(index, _inside_variable(index, argument), is_tensor)
+    return bool(parts) and all(
+        (is_tensor or _is_tensor(index, part)) and _is_dealt_plainly(index, part) for part in parts
+    )
 
 
 def _is_dealt_plainly(index: SemanticIndex, part: Binding) -> bool:
     """Whether a batch comes from nobody knows where, or from a data loader that makes batches as all do."""
     for creation in index.moves.creations.of(part.value) if part.value is not None else ():
         call = creation.node
+        if creation.path and not creation.path[-1].isdecimal():
+            continue  # an attribute of what is made, `trainer.loader`
         if isinstance(call, ast.Call) and index.qualified_name(call.func) not in _PLAIN:
             return False
         if isinstance(call, ast.Call) and any(keyword.arg in ("collate_fn", None) for keyword in call.keywords):
@@ -77,11 +84,13 @@ def _moves_inputs(model: Definition) -> bool:
     return any(isinstance(func, ast.Attribute) and func.attr in _MOVES for func in calls)
 
 
-def _parts(index: SemanticIndex, node: ast.expr) -> tuple[Binding, ...]:
+def _parts(index: SemanticIndex, node: ast.expr, or_whole: bool = False) -> tuple[Binding, ...]:
     """The places where a loop deals a variable out as a part of its batch; none when it may be something else."""
     bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
     dealt = all(binding.kind == "loop" and isinstance(binding.statement, ast.For) for binding in bindings)
-    return bindings if dealt and all(len(binding.path) > _depth(index, binding) for binding in bindings) else ()
+    return (
+        bindings if dealt and all(len(binding.path) + or_whole > _depth(index, binding) for binding in bindings) else ()
+    )
 
 
 def _depth(index: SemanticIndex, binding: Binding) -> int:

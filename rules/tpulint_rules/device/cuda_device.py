@@ -56,7 +56,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         from tpulint_rules.device._portable_choice import choose_device, heeded
 
         sites = heeded(ctx, sites)
-    if not _has_torch(ctx) and not any(_is_setting(ctx, site) or _decides_move(ctx, site) for site in sites):
+    if not _has_torch(ctx) and not any(
+        _is_setting(ctx, site) or _decides_move(ctx, site) or _is_moved_to(ctx, site) for site in sites
+    ):
         return
     numbers = gpu_numbers(sites)
     fix = None
@@ -100,6 +102,13 @@ def _decides_move(ctx: FileContext, site: Site) -> bool:
     flow = ctx.index.devices.flow
     comparison = flow.places.of(site.node).node if site.role is Role.COMPARISON else None
     return isinstance(comparison, ast.Compare | ast.Call) and flow.compared.decides_move(comparison)
+
+
+def _is_moved_to(ctx: FileContext, site: Site) -> bool:
+    """``x.to("cuda")`` in a file that trains with what other files make, which import torch for it."""
+    move = ctx.index.parent(site.node)
+    is_move = isinstance(move, ast.Call) and site.node in move.args and last_name(move.func) == "to"
+    return is_move and bool(ctx.index.steps)
 
 
 def _is_setting(ctx: FileContext, site: Site) -> bool:

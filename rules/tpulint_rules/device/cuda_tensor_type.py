@@ -11,6 +11,7 @@ from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severit
 from tpulint.semantic import Side
 from tpulint.semantic.default_device import constructions, setter_of
 from tpulint.semantic.handed_tensor_types import TENSOR
+from tpulint.semantic.kept_attributes import owner_of
 from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.values import is_true
@@ -19,6 +20,8 @@ _SAME = "`x.type_as(y)` is `x.type(y.type())`, on any device."
 _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
 _DEFAULT = "Only tensors made without `device=` follow the default device, and none of `torch.Tensor`."
+
+_ELSEWHERE = "Objects hand the class to code elsewhere: use `torch`'s there and move what it makes to the device"
 
 _DRAWS = {"normal_": "randn", "uniform_": "rand"}
 _KEPT_DEVICE = "tensor_device"
@@ -36,10 +39,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     fix = _change_types(ctx, uses)
     for use in uses:
-        help = "Test `tensor.device.type` and `tensor.dtype` instead of the class" if use.unknown else ""
+        help = _help(use)
         message = f"`torch.cuda.{use.name}` makes tensors on a GPU, which a TPU machine lacks"
         severity = Severity.WARNING if ctx.index.callers.decide(use.node) else None
         yield ctx.finding(use.node, message, fix, severity=severity, help=help)
+
+
+def _help(use: TypeUse) -> str:
+    """What is to be done by hand where the class cannot be followed."""
+    if use.unknown:
+        return "Test `tensor.device.type` and `tensor.dtype` instead of the class"
+    return _ELSEWHERE if use.elsewhere else ""
 
 
 def _types_of_tensors(ctx: FileContext) -> Iterator[Finding]:
@@ -86,7 +96,7 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
     """One fix for the file: a class that several variables share must not be changed in half of them."""
     # Narrower than the choice of the device, so that its result, and the device's variable, are there already.
     fix = ctx.fix("Make tensors on the host and move them", Applicability.UNSAFE, _REASON, Scope.LOOP)
-    if any(use.unknown for use in uses):
+    if any(use.unknown or use.elsewhere for use in uses):
         fix.give_up()
         return None
     chosen = _define_chosen_device(ctx, fix, uses)
@@ -103,7 +113,7 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         elif use.module is None and not use.tests and (use.variable is not None or use.constructions):
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
-            device = chosen if _is_dynamic(ctx, use) else None
+            device = _chosen_at(ctx, use, call.func, chosen)
             if draw := _draw_of(ctx, use, call):
                 sizes = ", ".join(fix.text(size) for size in call.args)
                 made = f"{fix.use('torch', at=call)}.{draw}({sizes}, device={device or fix.device(call)})"
@@ -111,15 +121,17 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
                 continue
             fix.append(ctx.index.tensor_types.filled(call), f".to({device or _device(ctx, fix, use, call)})")
         for call in use.conversions:
-            device = chosen if _is_dynamic(ctx, use) else None
+            device = _chosen_at(ctx, use, call.args[0], chosen)
             _convert(ctx, fix, use, call, device or _device(ctx, fix, use, call))
         for call in use.given:
             device = chosen if _is_dynamic(ctx, use) else None
             fix.append(call, f".to({device or _device(ctx, fix, use, call)})")
         for call, kind in use.handed:
-            _move_result(ctx, fix, call, kind, chosen if _is_dynamic(ctx, use) else None)
+            keys_of = ctx.index.devices.flow.variables.keys_of
+            taken = next((item for item in call.args if use.variable in keys_of(item)), call.func)
+            _move_result(ctx, fix, call, kind, _chosen_at(ctx, use, taken, chosen))
         for factory in use.factories:
-            device = chosen if _is_dynamic(ctx, use) else None
+            device = _chosen_at(ctx, use, factory, chosen)
             fix.replace(factory, f"lambda: {ctx.text(factory)}().to({device or fix.device(factory)})")
         for call in use.settings:
             _set_default(ctx, fix, use, call)
@@ -127,6 +139,15 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             _test_dtype(ctx, fix, call)
     _set_back(ctx, fix, [call for use in uses for call in use.settings])
     return fix.build()
+
+
+def _chosen_at(ctx: FileContext, use: TypeUse, taken: ast.expr, chosen: str | None) -> str | None:
+    """The variable for the chosen device where the class is taken: objects that keep the one keep the other."""
+    if chosen is None or not _is_dynamic(ctx, use):
+        return None
+    kept = taken.value if use.module is not None and isinstance(taken, ast.Attribute) else taken
+    is_kept = use.variable is not None and use.variable[0] == "attribute" and isinstance(kept, ast.Attribute)
+    return f"{ctx.text(kept.value)}.{_KEPT_DEVICE}" if is_kept and isinstance(kept, ast.Attribute) else chosen
 
 
 def _draw_of(ctx: FileContext, use: TypeUse, call: ast.Call) -> str | None:
@@ -211,6 +232,10 @@ def _is_dynamic(ctx: FileContext, use: TypeUse) -> bool:
         # The default of a parameter is no answer: whoever calls may say no.
         value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
         return not is_true(value) and not _is_answer(ctx, value)
+    if isinstance(test, ast.Attribute) and (owner := owner_of(ctx.index, test)) is not None:
+        # `self.use_cuda = torch.cuda.is_available()` was what the runtime answers, and is true now.
+        kept = [binding.value for binding in ctx.index.names.attribute_bindings(owner, test.attr)]
+        return not kept or not all(is_true(value) or _is_answer(ctx, value) for value in kept)
     return test is not None or use.choice is not None
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterator
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.other_files import Definition, function_run
 from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.variables import last_name
 
 _DEPTH = 4
 Call = tuple[SemanticIndex, ast.Call]
@@ -24,6 +26,26 @@ def calls_elsewhere(index: SemanticIndex, is_model: Callable[[ast.expr], bool]) 
         called = index.imported.called(call)
         if called is not None and any(map(is_model, values_given(call))):
             yield from _within(called, call, is_model, 0, set())
+
+
+def calls_of_kept(index: SemanticIndex, is_model: Callable[[ast.expr], bool]) -> Iterator[Call]:
+    """Calls that other files make of a model which objects of a class keep: ``trainer.model(x)``."""
+    for owner, attributes in index.names.attributes.items():
+        for name, bindings in attributes.items():
+            values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+            if not any(value is not None and is_model(value) for value in values):
+                continue
+            for file in index.imported.mentioning(name) or ():
+                if os.path.abspath(file.source.path) != os.path.abspath(index.source.path):
+                    yield from ((file, call) for call in file.calls if _is_of_object(file, call.func, owner, name))
+
+
+def _is_of_object(file: SemanticIndex, func: ast.expr, owner: ast.ClassDef, name: str) -> bool:
+    """Whether what is called is an attribute of an object of a class, by the name of that where no more is seen."""
+    if not isinstance(func, ast.Attribute) or func.attr != name:
+        return False
+    made = [binding.value for binding in file.flow.bindings_of(func.value) if binding.kind == "assign"]
+    return any(isinstance(call, ast.Call) and last_name(call.func) == owner.name for call in made)
 
 
 def _within(

@@ -12,7 +12,7 @@ from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side, Valu
 from tpulint.semantic.other_files import Definition, definition_called, methods
 from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
-from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere
+from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere, calls_of_kept
 from tpulint_rules.distributed._dealt_dicts import is_dict_dealt
 from tpulint_rules.distributed._parts_left import parts_left
 
@@ -175,17 +175,45 @@ def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrapp
     here = [call for call in wrappers.calls_of(wrapper) if any(isinstance(item, ast.Starred) for item in call.args)]
     calls = [(ctx.index, call) for call in here]
     calls += calls_elsewhere(ctx.index, lambda node: wrappers.gave(wrapper, node))
+    kept = list(calls_of_kept(ctx.index, lambda node: wrappers.gave(wrapper, node)))
+    calls += kept
+    is_hidden = not calls and not wrappers.calls_of(wrapper) and _is_put_away(ctx.index, target)
+    is_left = is_hidden and not _moves_tensors(ctx.index, wrapper)
     for file in dict.fromkeys(file for file, _ in calls):
         of_file = [call for other, call in calls if other is file]
         moved = {argument for argument, _ in inputs_left(file, of_file)}
-        if any(_is_left(file, call) and not moved & {*call.args} for call in of_file):
-            fix.lower(Applicability.UNSAFE, "The model is made to move what it is called with, as the wrapper did.")
-            return f"{fix.use('tpulint_runtime')}.move_inputs({ctx.text(target)})"
-    return ""
+        left = (call for call in of_file if _is_left(file, call, (file, call) in kept))
+        is_left |= any(not moved & {*call.args} for call in left)
+    if not is_left:
+        return ""
+    fix.lower(Applicability.UNSAFE, "The model is made to move what it is called with, as the wrapper did.")
+    return f"{fix.use('tpulint_runtime')}.move_inputs({ctx.text(target)})"
 
 
-def _is_left(file: SemanticIndex, call: ast.Call) -> bool:
-    """Whether a model is called with tensors of the host, or parts of unknown side, and with none of the device."""
+def _is_put_away(index: SemanticIndex, target: ast.expr) -> bool:
+    """Whether a model goes into a list, ``nets.append((net, loader))``: who calls what is taken out does not show."""
+    for load in index.names.loads_of(target) if isinstance(target, ast.Name) else ():
+        holder = index.parent(load)
+        holder = index.parent(holder) if isinstance(holder, ast.Tuple) else holder
+        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute) and holder.func.attr == "append":
+            return True
+    return False
+
+
+def _moves_tensors(index: SemanticIndex, wrapper: ast.Call) -> bool:
+    """Whether a file moves anything but modules, as it does where it does not leave all to the wrapper."""
+    inside = {wrapper, *index.tree.inside(wrapper)}
+    return any(
+        index.moves.to_device(call) is not None and call not in inside and index.kind(receiver) is not Kind.MODULE
+        for call, receiver in index.method_calls("to", "cuda")
+    )
+
+
+def _is_left(file: SemanticIndex, call: ast.Call, is_of_wrapped: bool) -> bool:
+    """Whether a model is called with tensors of the host, or parts of unknown side, and with none of the device.
+
+    A model that is known to have been wrapped took every part of a batch for a tensor.
+    """
     given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is not None)]
     sides = set()
     for item in given:
@@ -194,7 +222,7 @@ def _is_left(file: SemanticIndex, call: ast.Call) -> bool:
             sides |= set() if _is_passed_on(file, item) else {Side.DEVICE if is_moved else Side.HOST}
         elif (value := file.value(item)).kind is Kind.TENSOR:
             sides.add(value.side)
-        elif value.kind is Kind.UNKNOWN and is_as_dealt(file, item):
+        elif value.kind is Kind.UNKNOWN and is_as_dealt(file, item, is_of_wrapped):
             sides.add(Side.HOST)
     return sides == {Side.HOST}
 

@@ -133,7 +133,7 @@ def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
 
 def _is_used_anyway(index: SemanticIndex, module: str, loop: LoopNode) -> bool:
     """Whether a module is used on every way that comes to a loop or through it: it is not None."""
-    scope = index.tree.function_of(loop) or index.names.module
+    scope = index.tree.function_of(loop) or index.tree.module
     uses = (node for node in index.tree.nodes_in(scope, ast.Name, functions=False) if node.id == module)
     return any(_asks(index, use) and not _may_be_passed_by(index, use, loop) for use in uses)
 

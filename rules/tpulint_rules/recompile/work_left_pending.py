@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, LOOPS
 from tpulint.semantic.leftovers import Leftover
+from tpulint.semantic.recording import copied_at_once
 from tpulint.semantic.variables import root_of
 from tpulint_rules.recompile._shared_copies import shared_copies
 
@@ -48,6 +49,14 @@ def _fix(ctx: FileContext, found: Leftover) -> FixBuilder | None:
             break
         if isinstance(ancestor, LOOPS) and not ctx.index.tree.encloses(ancestor, found.sink):
             place = ancestor  # once for all of its turns
+    last = found.entries[-1].source
+    copied = copied_at_once(last) if place is last else None
+    if copied is not None and isinstance(last, ast.Assign):
+        # The boundary runs it together with what its gradient would need.
+        name = ctx.text(last.targets[0])
+        fix.replace_tail(last.value, copied, "")
+        fix.insert_after(place, f"{fix.emit.boundary(place)}\n{name} = {name}.cpu()")
+        return fix
     fix.insert_after(place, fix.emit.boundary(place))
     return fix
 
