@@ -83,7 +83,9 @@ def _is_converted(index: SemanticIndex, call: ast.Call) -> bool:
     if keeper is None:
         return False
     nodes = keeper.file.tree.nodes_in(keeper.node, ast.Attribute, ast.Name)
-    return any((node.attr if isinstance(node, ast.Attribute) else node.id) in _CONVERTING for node in nodes)
+    names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    names.update(node.id for node in nodes if isinstance(node, ast.Name))
+    return not names.isdisjoint(_CONVERTING)
 
 
 def _shared(ctx: FileContext, call: ast.Call) -> tuple[str, str] | None:
