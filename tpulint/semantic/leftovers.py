@@ -85,9 +85,13 @@ class Leftovers:
         return loop in self._index.regions.evaluation_loops or self._is_rare(loop, entry)
 
     def _is_rare(self, loop: LoopNode, entry: Entry) -> bool:
-        """Whether only some turns leave it."""
-        gate_in = self._index.regions.gate_in
-        return any(gate_in(item, loop) is not None for item in (*entry.chain, entry.source))
+        """Whether only some turns leave it, of those that come to the boundary."""
+        gates = {self._index.regions.gate_in(item, loop) for item in (*entry.chain, entry.source)}
+        return any(gate is not None and not self._ends_step(gate) for gate in gates)
+
+    def _ends_step(self, node: ast.AST) -> bool:
+        """Whether a step boundary stands in a statement, or in a function that it calls."""
+        return bool(self._index.regions.events.events_in(node).boundaries)
 
     def _makes_state(self, loop: LoopNode) -> bool:
         """Whether the very first step of a loop is a graph of its own, since its optimizer makes its state there."""
@@ -146,21 +150,21 @@ class Leftovers:
         return True
 
     def _behind_boundary(self, loop: LoopNode) -> list[ast.stmt]:
-        """Statements of an evaluation's turn that its boundary does not run any more."""
-        boundaries = self._index.regions.boundaries_in(loop)
-        encloses = self._index.tree.encloses
-        if not boundaries:
+        """Statements of a turn that its boundary does not run any more, be it in a function that the turn calls."""
+        if not self._index.regions.boundaries_in(loop):
             place: ast.stmt | None = self._index.turns.evaluation_place(loop)
             return loop.body[loop.body.index(place) + 1 :] if place in loop.body else []
         suite = loop.body
         rest: list[ast.stmt] = []
         while True:
-            holders = [at for at, item in enumerate(suite) if any(encloses(item, node) for node in boundaries)]
+            holders = [at for at, item in enumerate(suite) if self._ends_step(item)]
             if not holders:
                 return rest
             last = suite[holders[-1]]
             rest = [*suite[holders[-1] + 1 :], *rest]
-            if not isinstance(last, ast.With | ast.AsyncWith | ast.Try):
+            # `if len(memory) > size: learn(memory)`, which ends the step, and what stands behind it in the block
+            is_branch = isinstance(last, ast.If) and not any(map(self._ends_step, last.orelse))
+            if not is_branch and not isinstance(last, ast.With | ast.AsyncWith | ast.Try):
                 return rest
             suite = last.body
 
