@@ -87,11 +87,16 @@ class Leftovers:
     def _is_rare(self, loop: LoopNode, entry: Entry) -> bool:
         """Whether only some turns leave it, of those that come to the boundary."""
         gates = {self._index.regions.gate_in(item, loop) for item in (*entry.chain, entry.source)}
-        return any(gate is not None and not self._ends_step(gate) for gate in gates)
+        return any(gate is not None and not self._trains(gate) for gate in gates)
 
-    def _ends_step(self, node: ast.AST) -> bool:
-        """Whether a step boundary stands in a statement, or in a function that it calls."""
-        return bool(self._index.regions.events.events_in(node).boundaries)
+    def _trains(self, node: ast.AST) -> bool:
+        """Whether a statement, or a function that it calls, updates parameters and ends a step: no evaluation does."""
+        events = self._index.regions.events.events_in(node)
+        return bool(events.updates and events.boundaries)
+
+    def _ends_step(self, statement: ast.stmt, boundaries: list[ast.AST]) -> bool:
+        """Whether one of the boundaries of a loop stands in a statement, or in a function that it calls to train."""
+        return any(self._index.tree.encloses(statement, node) for node in boundaries) or self._trains(statement)
 
     def _makes_state(self, loop: LoopNode) -> bool:
         """Whether the very first step of a loop is a graph of its own, since its optimizer makes its state there."""
@@ -151,20 +156,23 @@ class Leftovers:
 
     def _behind_boundary(self, loop: LoopNode) -> list[ast.stmt]:
         """Statements of a turn that its boundary does not run any more, be it in a function that the turn calls."""
-        if not self._index.regions.boundaries_in(loop):
+        boundaries = self._index.regions.boundaries_in(loop)
+        if not boundaries:
             place: ast.stmt | None = self._index.turns.evaluation_place(loop)
             return loop.body[loop.body.index(place) + 1 :] if place in loop.body else []
         suite = loop.body
         rest: list[ast.stmt] = []
         while True:
-            holders = [at for at, item in enumerate(suite) if self._ends_step(item)]
+            holders = [at for at, item in enumerate(suite) if self._ends_step(item, boundaries)]
             if not holders:
                 return rest
             last = suite[holders[-1]]
             rest = [*suite[holders[-1] + 1 :], *rest]
             # `if len(memory) > size: learn(memory)`, which ends the step, and what stands behind it in the block
-            is_branch = isinstance(last, ast.If) and not any(map(self._ends_step, last.orelse))
-            if not is_branch and not isinstance(last, ast.With | ast.AsyncWith | ast.Try):
+            if isinstance(last, ast.If):
+                if any(self._ends_step(item, boundaries) for item in last.orelse):
+                    return rest
+            elif not isinstance(last, ast.With | ast.AsyncWith | ast.Try):
                 return rest
             suite = last.body
 
