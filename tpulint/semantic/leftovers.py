@@ -95,8 +95,10 @@ class Leftovers:
         return bool(events.updates and events.boundaries)
 
     def _ends_step(self, statement: ast.stmt, boundaries: list[ast.AST]) -> bool:
-        """Whether one of the boundaries of a loop stands in a statement, or in a function that it calls to train."""
-        return any(self._index.tree.encloses(statement, node) for node in boundaries) or self._trains(statement)
+        """Whether one of these boundaries stands in a statement; of none, whether it calls a function that trains."""
+        if boundaries:
+            return any(self._index.tree.encloses(statement, node) for node in boundaries)
+        return self._trains(statement)
 
     def _makes_state(self, loop: LoopNode) -> bool:
         """Whether the very first step of a loop is a graph of its own, since its optimizer makes its state there."""
@@ -160,6 +162,7 @@ class Leftovers:
         if not boundaries:
             place: ast.stmt | None = self._index.turns.evaluation_place(loop)
             return loop.body[loop.body.index(place) + 1 :] if place in loop.body else []
+        boundaries = [node for node in boundaries if self._index.tree.encloses(loop, node)]
         suite = loop.body
         rest: list[ast.stmt] = []
         while True:
