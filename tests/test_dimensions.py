@@ -101,7 +101,10 @@ def test_dimensions(expression: str, expected: int | None) -> None:
         ("item = flat\nif words: item = matrix", None),
         ("item = flat\nfor x in words: item = item + matrix", None),
         ("item = matrix.max(1)", None),  # two tensors
-        ("item = flat\nitem += matrix", None),
+        ("item = matrix\nitem += flat", 2),  # in place a tensor keeps its shape
+        ("item = matrix\nitem *= unseen", 2),
+        ("item = 0\nitem += matrix", None),
+        ("item = unseen\nitem += matrix", None),
     ],
 )
 def test_dimensions_of_a_variable(body: str, expected: int | None) -> None:
@@ -112,3 +115,17 @@ def test_dimensions_of_a_parameter() -> None:
     calls = "def pick(item):\n    return item[0]\na = pick(flat)\n"
     assert dimensions(dedent(MADE) + calls, "a") == 0
     assert dimensions(dedent(MADE) + calls + "b = pick(matrix)\n", "a") is None
+
+
+def test_dimensions_of_what_a_function_gives_that_calls_itself() -> None:
+    again = """
+    def pick(size, method):
+        if method == "weighted":
+            return pick(size, "even")
+        return torch.randint(0, 4, (size,)), {other}
+    item, weights = pick(4, "weighted")
+    """
+    made = dedent(MADE) + dedent(again)
+    assert dimensions(made.format(other="matrix"), "item") == 1
+    assert dimensions(made.format(other="matrix"), "weights") == 2
+    assert dimensions(made.format(other="unseen"), "weights") is None

@@ -2597,3 +2597,58 @@ def test_what_a_forward_pass_puts_in_a_set_is_no_tensor(tmp_path: Path, rest: st
         optimizer.step()
     """
     agree(tmp_path, "TPU101", main=SETUP + program)
+
+
+def test_one_of_several_values_that_a_function_of_another_file_makes_of_what_it_is_given(tmp_path: Path) -> None:
+    others = """\
+    import torch
+
+    def with_mask(x):
+        x = x.squeeze(dim=1)
+        x = x.transpose(1, 0)
+        return x, x != 0
+
+    def with_table(x):
+        return table, x.size(0)
+    """
+    train = SETUP + dedent(
+        """\
+        from others import with_mask, with_table
+
+        for x, y in torch.utils.data.DataLoader(rows):
+            x, mask = with_mask(x)
+            y, count = with_table(y)
+            if device == torch.device("cuda"):
+                x = x.to(device)
+                y = y.to(device)
+            kept = x[:, 0][x[:, 0] != 0]  # TPU203
+            others = y[:, 0][y[:, 0] != 0]
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+        """
+    ).replace("\n", "\n    ")
+    agree(tmp_path, select="TPU203", train=train, others=others)
+
+
+def test_a_batch_that_an_option_moves_within_another_block(tmp_path: Path) -> None:
+    train = (
+        SETUP
+        + """
+    for x, y in torch.utils.data.DataLoader(rows):
+        y = y.squeeze(-1)
+        if args.use_cuda:
+            with torch.cuda.device(0):
+                x, y = x.cuda(), y.cuda()
+                if args.is_class:
+                    y = y.long()
+        kept = y[y != 0]  # TPU203
+        {other}
+        optimizer.zero_grad()
+        model(x).mean().backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, select="TPU203", train=train.format(other=""))
+    by_another = train.replace("y = y.squeeze(-1)", "y = read(x)").replace("x.cuda(), y.cuda()", "x.cuda(), rows[0].y")
+    agree(tmp_path, select="TPU203", train=by_another.replace("  # TPU203", "").format(other=""))

@@ -699,3 +699,68 @@ def test_an_object_of_another_file_that_appends_is_no_list(tmp_path: Path) -> No
         collect(Average(), net, loader, device)
     """
     agree(tmp_path, averages=averages, main=program)
+
+
+@pytest.mark.parametrize(
+    ("pushed", "drawn", "is_told"),
+    [
+        ("self.entries[self.at] = Transition(*parts)", "random.sample(self.entries, size)", True),
+        ("self.entries[self.at] = Transition(*parts)", "self.entries[:size]", False),
+        ("self.entries[self.at] = [part.cpu() for part in parts]", "random.sample(self.entries, size)", False),
+    ],
+)
+def test_entries_on_the_device_in_a_memory_of_another_file(
+    tmp_path: Path, pushed: str, drawn: str, is_told: bool
+) -> None:
+    memory = f"""\
+    import random
+    from collections import namedtuple
+
+    Transition = namedtuple("Transition", ("state", "action", "next_state"))
+
+    class Memory:
+        def __init__(self, size):
+            self.entries, self.at = [None] * size, 0
+
+        def push(self, *parts):
+            {pushed}
+            self.at = (self.at + 1) % len(self.entries)
+
+        def sample(self, size):
+            return {drawn}
+    """
+    agent = """\
+    import torch
+
+    class Agent:
+        def __init__(self, net, optimizer):
+            self.net, self.optimizer = net, optimizer
+
+        def learn(self, batch):
+            loss = self.net(torch.cat(batch.state)).mean() + self.net(torch.cat(batch.next_state)).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+    """
+    train = """\
+    import torch
+    from agent import Agent
+    from memory import Memory, Transition
+
+    device = torch.device("cuda")
+    net = torch.nn.Linear(4, 4).to(device)
+    agent = Agent(net, torch.optim.SGD(net.parameters(), 0.1))
+    memory = Memory(100)
+    others = Memory(100)
+    if args.resume:
+        start, memory = load(args.resume)
+    state = torch.Tensor([env.reset()]).to(device)
+    while True:
+        next_state = torch.Tensor([env.step()]).to(device)
+        memory.push(state, 1, next_state)TOLD
+        others.push(state, 1, state + next_state)
+        state = next_state
+        agent.learn(Transition(*zip(*memory.sample(32))))
+        agent.learn(Transition(*zip(*others.sample(32))))
+    """.replace("TOLD", "  # TPU226" if is_told else "")
+    agree(tmp_path, select="TPU226", train=train, agent=agent, memory=memory)

@@ -567,3 +567,48 @@ def test_a_copy_waits_for_a_boundary_that_runs_its_gradient_along() -> None:
     fixed = lint(SourceFile.from_text(text), settings, CATALOGUE).text
     assert "    sample = model(z)\n    torch_xla.sync()\n    sample = sample.cpu()\n    save(sample)\n" in fixed
     assert leftovers(fixed) == []
+
+
+AGENT = """
+import random
+import torch_xla
+
+target = copy.deepcopy(model)
+memory = []
+
+
+def learn(batch):
+    loss = (model(batch.to(device)) - target(batch.to(device))).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+
+
+for step in range(1000):
+    memory.append(environment.step())
+{turn}
+"""
+
+
+SOFT = (
+    "for kept, new in zip(target.parameters(), model.parameters()): kept.data.copy_(0.1 * new.data + 0.9 * kept.data)"
+)
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_left"),
+    [
+        ("learn(memory[-1])\nif step % 10 == 0:\n    SOFT", True),
+        ("learn(memory[-1])\nSOFT", False),  # behind each step, and so in each step but the first
+        ("if len(memory) > 32:\n    learn(random.choice(memory))\n    if step % 10 == 0:\n        SOFT", True),
+        ("if len(memory) > 32:\n    learn(random.choice(memory))\n    SOFT", False),
+        ("if step % 4 == 0:\n    learn(random.choice(memory))\n    SOFT", False),
+        ("if step % 10 == 0:\n    SOFT\nlearn(memory[-1])", False),  # in front of the boundary
+        ("if step % 2 == 0:\n    learn(memory[-1])\nelse:\n    learn(memory[-2])\n    SOFT", False),
+    ],
+)
+def test_work_of_some_turns_behind_a_boundary_in_a_function_that_they_call(turn: str, is_left: bool) -> None:
+    text = SETUP + AGENT.format(turn=indent(turn.replace("SOFT", SOFT), "    "))
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    assert [entry.name for found in index.leftovers.all for entry in found.entries] == ["kept.data"] * is_left

@@ -81,6 +81,11 @@ def index_of(text: str) -> SemanticIndex:
         "at = int(np.clip(np.random.randint(64) - 2, 0, 60))\nrow = data[at]",
         "number = max(number - 1, -60)\nrow = data[number]",
         "number -= 1\nnumber -= 1\nrow = data[number]",
+        "if number >= len(data):\n    number = 0\nrow = data[number]\nnumber += 1",
+        "row = data[number]\nnumber += 1\nif number + 1 > 60:\n    number = 0",
+        "row = data[int(model(x.to(device)).argmax())]",
+        "at = y.to(device).sum().item()\nrow = data[at + 1]",
+        "for k in range(4):\n    row = data[k, y.to(device)[k].item()]",
     ],
 )
 def test_number_changes(body: str) -> None:
@@ -110,6 +115,11 @@ def test_number_changes(body: str) -> None:
         "at = torch.randint(4, (1,)).clamp(3, 3).item()\nrow = data[at]",
         "number -= 1\nnumber = 5\nrow = data[number]",
         "number = min(number, 4)\nrow = data[number]",
+        "if x.sum() > 0:\n    number = 0\nrow = data[number]\nnumber += 1",
+        "row = data[int(data.argmax())]",
+        "row = data[best.item()]",
+        "row = data[y.to(device).sum().item() % 2]",
+        "row = data[y.to(device)]",
     ],
 )
 def test_number_is_not_said_to_change(body: str) -> None:
@@ -209,6 +219,12 @@ def test_place_that_is_computed_on_the_device(body: str, said: int) -> None:
         "longest = max(lengths)\npart = device_x.narrow(1, 0, longest)",
         "for row in range(4):\n    device_x[row, lengths[row]:] = 0",
         "for row in range(4):\n    device_x[row, : lengths[row] - 1] = 0",
+        "for row, length in enumerate(lengths):\n    device_x[row, length:] = 0",
+        "for row, length in zip(device_x, lengths):\n    part = row[:length]",
+        "parts = [device_x[row, :length] for row, length in enumerate(lengths)]",
+        "counts = lengths.tolist()\nfor row, length in enumerate(counts):\n    device_x[row, length:] = 0",
+        "counts = lengths.tolist()\nfor row in range(4):\n    device_x[row, counts[row]:] = 0",
+        "for row, length in enumerate(model(x.to(device)).argmax(1).cpu().numpy()):\n    device_x[row, length:] = 0",
     ],
 )
 def test_size_is_taken_from_the_batch(body: str) -> None:
@@ -226,10 +242,33 @@ def test_size_is_taken_from_the_batch(body: str) -> None:
         "for row in range(4):\n    device_x[row, [1, 2][row % 2]:] = 0",
         "part = device_x[:, : lengths.shape[0]]",
         "part = device_x.clamp(max=lengths.max().item())",
+        "for row, length in enumerate([1, 2, 3, 4]):\n    device_x[row, length:] = 0",
+        "for row, length in enumerate(torch.arange(4)):\n    device_x[row, length:] = 0",
+        "for row, length in enumerate(lengths):\n    device_x[row, row:] = 0",
+        "for row, length in enumerate(given):\n    device_x[row, length:] = 0",
+        "for row, length in enumerate(lengths):\n    x[row, length:] = 0",
     ],
 )
 def test_size_is_not_said_to_be_taken_from_the_batch(body: str) -> None:
     assert codes(in_loop(f"device_x, lengths = x.to(device), y.long()\n{body}")) == []
+
+
+@pytest.mark.parametrize(("given", "said"), [("labels", 2), ("lengths", 2), ("sizes", 0)])
+def test_elements_of_what_a_forward_pass_is_given(given: str, said: int) -> None:
+    text = f"""
+class Rest(torch.nn.Module):
+    def forward(self, scores, {given}):
+        rows = [torch.cat((scores[k, :y], scores[k, y + 1 :])) for k, y in enumerate({given})]
+        return torch.stack(rows).mean()
+
+rest = Rest()
+for step, (x, y) in enumerate(loader):
+    loss = rest(model(x.to(device)), y.to(device))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+    assert codes(SETUP + text) == ["TPU212"] * said
 
 
 # -------------------------------------------------------------------- evaluation

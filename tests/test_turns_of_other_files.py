@@ -882,7 +882,9 @@ def test_a_gradient_of_its_own_that_an_attribute_applies(tmp_path: Path, base: s
         @staticmethod
         def forward(ctx, input):
             ctx.save_for_backward(input)
-            return input.sign()
+            output = torch.zeros_like(input)
+            output[input > 0] = 1.0{"  # TPU204" if is_told else ""}
+            return output
 
         @staticmethod
         def backward(ctx, grad_output):

@@ -21,6 +21,10 @@ _BATCH_GIVERS = (
 )  # fmt: skip
 _LENGTHS = "len"
 """In names of what holds lengths."""
+_OF_SAMPLES = (_LENGTHS, "label", "target")
+"""In names of what holds a number for each sample."""
+_LISTING = frozenset({"tolist", "numpy", "cpu", "detach"})
+_DEALING = frozenset({"builtins.enumerate", "builtins.zip"})
 _REDUCTIONS = frozenset({"max", "min", "sum", "amax", "amin", "item"})
 
 
@@ -42,6 +46,8 @@ class BatchMeasures:
             return None
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
+            if len(bindings) == 1 and bindings[0].kind == "loop":
+                return node if self._is_dealt_by_loop(bindings[0]) else None
             if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
                 return None
             in_turn = self._index.turn_code.turn_of(bindings[0].statement) is not None
@@ -53,8 +59,34 @@ class BatchMeasures:
         if isinstance(node, ast.UnaryOp):
             return self.of(node.operand, depth + 1)
         if isinstance(node, ast.Subscript):
-            return node if self._is_element(node) and self._is_tensor_of_batch(node.value) else None
+            is_element = self._is_element(node) and self._holds_numbers(node.value)
+            return node if is_element and self._is_of_batch(node.value) else None
         return self._of_call(node, depth) if isinstance(node, ast.Call) else None
+
+    def read(self, node: ast.expr, depth: int = 0) -> ast.expr | None:
+        """The expression that makes a Python number of a value of the batch: ``labels[i].item()``, ``int(x.argmax())``.
+
+        Unlike a length, a place may be a tensor of many places: only what is read is known for a number.
+        """
+        if depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            made = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            if made is None or made.path or made.value is None:
+                return None
+            return self.read(made.value, depth + 1) if self._index.turn_code.turn_of(made.statement) else None
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.FloorDiv | ast.Mod):
+                return None
+            return self.read(node.left, depth + 1) or self.read(node.right, depth + 1)
+        if not isinstance(node, ast.Call) or self._index.turn_code.turn_of(node) is None:
+            return None
+        name, given = self._index.qualified_name(node.func), node.func
+        if name == "builtins.int" and len(node.args) == 1:
+            return node if self._is_tensor_of_batch(node.args[0]) else self.read(node.args[0], depth + 1)
+        is_read = isinstance(given, ast.Attribute) and given.attr == "item" and not node.args
+        return node if is_read and isinstance(given, ast.Attribute) and self._is_tensor_of_batch(given.value) else None
 
     def _of_call(self, call: ast.Call, depth: int) -> ast.expr | None:
         index = self._index
@@ -66,6 +98,44 @@ class BatchMeasures:
         if name == "builtins.max" and len(call.args) == 1 and not call.keywords:
             return call if self._is_of_batch(call.args[0]) else None
         return call if self._is_number_of_batch(call) else None
+
+    def _is_dealt_by_loop(self, binding: Binding) -> bool:
+        """Whether a loop within a turn deals out the elements of a tensor: ``for i, n in enumerate(lengths)``."""
+        index, source, path = self._index, binding.value, binding.path
+        while isinstance(source, ast.Call) and source.args:
+            name = index.qualified_name(source.func)
+            if name in _DEALING and path:
+                at = path[0] - 1 if name == "builtins.enumerate" else path[0]
+                source, path = source.args[at] if 0 <= at < len(source.args) else None, path[1:]
+            elif name == "tqdm.tqdm":
+                source = source.args[0]
+            else:
+                break
+        if source is None or path or binding.statement in index.turn_code.loops:
+            return False
+        if index.turn_code.turn_of(binding.node) is None or not self._holds_numbers(source):
+            return False
+        return self._is_of_batch(source) or self._are_of_samples(source)
+
+    def _holds_numbers(self, node: ast.expr) -> bool:
+        """Whether an element may stand for a number: of a tensor, of a list made of one, of what is called lengths."""
+        if isinstance(node, ast.Name) and self._index.kind(node) is not Kind.TENSOR:
+            bindings = self._index.flow.reaching(node)
+            value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            if value is None or bindings[0].path:
+                return _LENGTHS in node.id and self._index.kind(node) is Kind.UNKNOWN
+            node = value
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LISTING:
+            node = node.func.value
+        return self._index.kind(node) is Kind.TENSOR
+
+    def _are_of_samples(self, node: ast.expr) -> bool:
+        """Whether each step gives a forward pass such a tensor, with a number for each sample."""
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        given = [binding.statement for binding in bindings if binding.kind == "parameter"]
+        if not isinstance(node, ast.Name) or not given or not any(word in node.id for word in _OF_SAMPLES):
+            return False
+        return all(isinstance(function, FUNCTIONS) and function.name == "forward" for function in given)
 
     def _is_element(self, node: ast.Subscript) -> bool:
         """``lengths[i]``, which stands for a number."""

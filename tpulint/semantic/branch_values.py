@@ -82,6 +82,8 @@ class BranchValues:
             and value.func.attr in ("to", "cuda", "type_as")
         )
         branch = self._tree.parents.get(binding.statement)
+        while isinstance(branch, ast.With | ast.AsyncWith):  # `with torch.cuda.device(0):`
+            branch = self._tree.parents.get(branch)
         if whole is None or not moves or not isinstance(branch, ast.If):
             return False
         itself = any(isinstance(part, ast.Name) and part.id == binding.name for part in self._tree.inside(whole))

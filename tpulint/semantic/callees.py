@@ -116,6 +116,13 @@ class Callees:
                     self._aliases.setdefault(name, set()).update(filter(None, map(last_name, parent.targets)))
         return {function.name, *self._aliases.get(function.name, ())}
 
+    def names_applying(self) -> set[str]:
+        """Last parts of the names that are given the ``apply`` of a class: ``self.act = Binary.apply``."""
+        taken = self._tree.attributes_called("apply") if self._has_applied else ()
+        statements = [(node, self._tree.parents.get(node)) for node in taken]
+        given = [one.targets for node, one in statements if isinstance(one, ast.Assign) and one.value is node]
+        return {name for targets in given for target in targets if (name := last_name(target))}
+
     def _names_wrapped(self, call: ast.Call) -> Iterator[str]:
         """Last parts of the names of functions of which a call may make one to be called with the same arguments."""
         given = self._given(call) if self._compiler(call) is not None else None

@@ -353,7 +353,9 @@ class ChangingNumbers:
         others = [b for b in binding.scope.bindings.get(binding.name, ()) if b is not binding]
         begun = [b for b in others if not self._index.tree.encloses(loop, b.node)]
         within = [b for b in others if b not in begun]
-        return bool(begun) and all(b.kind == "augment" or self._adds_to_itself(b) for b in within)
+        return bool(begun) and all(
+            b.kind == "augment" or self._adds_to_itself(b) or self._goes_round(b, [binding]) for b in within
+        )
 
     def _of_attribute(self, node: ast.Attribute) -> ast.AST | None:
         """``self.steps``, that every turn adds to and only ``__init__`` sets; what a node of a sample's tree has."""
@@ -368,11 +370,15 @@ class ChangingNumbers:
         return added[0].node
 
     def _goes_round(self, binding: Binding, added: list[Binding]) -> bool:
-        """Whether a number begins anew when it has come to an end: ``if self.at + n > self.size: self.at = 0``."""
+        """Whether a number begins anew when it has come to an end: ``if self.at + n > self.size: self.at = 0``.
+
+        So does a local one: ``if at >= len(order): at = 0``.
+        """
         branch = self._index.parent(binding.statement)
         if not isinstance(binding.value, ast.Constant) or binding.path or not isinstance(branch, ast.If):
             return False
-        asked = {self._index.text(node) for node in ast.walk(branch.test) if isinstance(node, ast.Attribute)}
+        parts = [node for node in ast.walk(branch.test) if isinstance(node, ast.Attribute | ast.Name)]
+        asked = {self._index.text(node) for node in parts}
         return self._index.text(added[0].node) in asked if added else False
 
     def _has_turns_apart(self) -> bool:

@@ -57,7 +57,7 @@ class Definitions:
             return self._calls_of_objects().get(function, [])
         names = self._callees.names_of(function)
         if function.name == _FORWARD and owner is not None and self.has_own_gradient(owner):
-            names = {*names, _APPLY}
+            names = {*names, _APPLY, *self._callees.names_applying()}
         found = [call for name in names for call in self._callers.get(name, ()) if self._may_run(call, function)]
         return found if len(names) == 1 else sorted(found, key=self._tree.span)
 

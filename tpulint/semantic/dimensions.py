@@ -9,7 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.made_dimensions import MadeDimensions, is_number, is_of_elements, of_sizes
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class Dimensions:
             return self._part(value, binding.path, depth)
         if binding.kind == "loop":
             return self._element(value, binding.path, depth)
+        if binding.kind == "augment" and isinstance(binding.node, ast.Name):
+            return self.of(binding.node, depth) or None  # in place a tensor keeps its shape, a number does not
         return None
 
     def _given(self, binding: Binding, depth: int) -> int | None:
@@ -120,11 +122,16 @@ class Dimensions:
         if isinstance(value, ast.Call):
             function = self._index.definitions.function_called(value)
             if function is not None:
-                made = self._index.definitions.returned_by(function) if depth <= _DEPTH else ()  # it may call itself
-                return _same(self._part(item, path, depth + 1) for item in made)
+                made = self._index.definitions.returned_by(function) if depth <= _DEPTH else ()
+                own = [item for item in made if not self._calls(item, function)]
+                return _same(self._part(item, path, depth + 1) for item in own)
             if self._gives_several(value):
                 return self.of(value, depth) if len(path) == 1 else None
         return self._within(value, len(path), depth)
+
+    def _calls(self, value: ast.expr, function: FunctionNode) -> bool:
+        """Whether a function gives what another call of itself does."""
+        return isinstance(value, ast.Call) and self._index.definitions.function_called(value) is function
 
     def _element(self, value: ast.expr, path: tuple[int, ...], depth: int) -> int | None:
         """Of one element of what is gone through, or of a part of it."""
@@ -213,7 +220,8 @@ class Dimensions:
         index = self._index
         function = index.definitions.function_called(call)
         if function is not None:
-            return _same(self._part(value, (), depth) for value in index.definitions.returned_by(function))
+            own = (item for item in index.definitions.returned_by(function) if not self._calls(item, function))
+            return _same(self._part(item, (), depth) for item in own)
         name, last = index.qualified_name(call.func), self._last_name(call)
         if name is not None and name.startswith("torch.") and name.count(".") <= 2:
             made = self._made.by(call, last)

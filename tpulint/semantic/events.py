@@ -111,7 +111,7 @@ class EventMap:
         found += filter(None, map(self._definitions.gradient_of, found))
         return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 
-    def events_in(self, statement: ast.stmt) -> Events:
+    def events_in(self, statement: ast.AST) -> Events:
         """Events that running a statement causes, in it or in functions it calls."""
         total = Events()
         holders = {self.holder_of(statement)}

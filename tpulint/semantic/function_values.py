@@ -74,8 +74,12 @@ class FunctionValues:
             return UNKNOWN  # `{"loss": loss}`: what is in it is another matter
         if value.kind is Kind.HOST and not path and _reduced(called):
             value = UNKNOWN
+        if value.kind is Kind.UNKNOWN and len(path) == 1:
+            passed = self._passed(called, called.node, node, path, depth)
+            if passed is not None and passed.kind is Kind.TENSOR:
+                return passed._replace(certain=False)  # `x, mask = with_mask(x)`
         if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and not path:
-            passed = self._passed(called, called.node, node, depth)
+            passed = self._passed(called, called.node, node, path, depth)
             # What `move(x)` gives in its own file, where it is given tensors, says nothing of a model.
             if passed is not None and (value.kind is Kind.UNKNOWN or passed.kind is Kind.MODULE):
                 return passed._replace(certain=False)
@@ -112,9 +116,12 @@ class FunctionValues:
                 return value._replace(certain=False) if value.kind is Kind.MODULE else None
         return None
 
-    def _passed(self, called: Definition, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:
-        """What a call gives to a function of another file that hands it back."""
-        parameter = called.file.kinds.functions.passing.parameter(function) or _reduced(called)
+    def _passed(
+        self, called: Definition, function: FunctionNode, node: ast.Call, path: Path, depth: int
+    ) -> Value | None:
+        """What a call gives to a function of another file that hands it back, by itself or beside other values."""
+        parameter = called.file.kinds.functions.passing.parameter(function, path)
+        parameter = parameter if parameter is not None or path else _reduced(called)
         is_method = called.file.tree.class_of(function) is not None
         for name, item in arguments_given(node, function, is_method) if parameter is not None else ():
             if name == parameter:

@@ -85,9 +85,20 @@ class Leftovers:
         return loop in self._index.regions.evaluation_loops or self._is_rare(loop, entry)
 
     def _is_rare(self, loop: LoopNode, entry: Entry) -> bool:
-        """Whether only some turns leave it."""
-        gate_in = self._index.regions.gate_in
-        return any(gate_in(item, loop) is not None for item in (*entry.chain, entry.source))
+        """Whether only some turns leave it, of those that come to the boundary."""
+        gates = {self._index.regions.gate_in(item, loop) for item in (*entry.chain, entry.source)}
+        return any(gate is not None and not self._trains(gate) for gate in gates)
+
+    def _trains(self, node: ast.AST) -> bool:
+        """Whether a statement, or a function that it calls, updates parameters and ends a step: no evaluation does."""
+        events = self._index.regions.events.events_in(node)
+        return bool(events.updates and events.boundaries)
+
+    def _ends_step(self, statement: ast.stmt, boundaries: list[ast.AST]) -> bool:
+        """Whether one of these boundaries stands in a statement; of none, whether it calls a function that trains."""
+        if boundaries:
+            return any(self._index.tree.encloses(statement, node) for node in boundaries)
+        return self._trains(statement)
 
     def _makes_state(self, loop: LoopNode) -> bool:
         """Whether the very first step of a loop is a graph of its own, since its optimizer makes its state there."""
@@ -146,21 +157,25 @@ class Leftovers:
         return True
 
     def _behind_boundary(self, loop: LoopNode) -> list[ast.stmt]:
-        """Statements of an evaluation's turn that its boundary does not run any more."""
+        """Statements of a turn that its boundary does not run any more, be it in a function that the turn calls."""
         boundaries = self._index.regions.boundaries_in(loop)
-        encloses = self._index.tree.encloses
         if not boundaries:
             place: ast.stmt | None = self._index.turns.evaluation_place(loop)
             return loop.body[loop.body.index(place) + 1 :] if place in loop.body else []
+        boundaries = [node for node in boundaries if self._index.tree.encloses(loop, node)]
         suite = loop.body
         rest: list[ast.stmt] = []
         while True:
-            holders = [at for at, item in enumerate(suite) if any(encloses(item, node) for node in boundaries)]
+            holders = [at for at, item in enumerate(suite) if self._ends_step(item, boundaries)]
             if not holders:
                 return rest
             last = suite[holders[-1]]
             rest = [*suite[holders[-1] + 1 :], *rest]
-            if not isinstance(last, ast.With | ast.AsyncWith | ast.Try):
+            # `if len(memory) > size: learn(memory)`, which ends the step, and what stands behind it in the block
+            if isinstance(last, ast.If):
+                if any(self._ends_step(item, boundaries) for item in last.orelse):
+                    return rest
+            elif not isinstance(last, ast.With | ast.AsyncWith | ast.Try):
                 return rest
             suite = last.body
 

@@ -37,9 +37,15 @@ class Passing:
         self._moving: dict[FunctionNode, bool] = {}
         self._moved: dict[tuple[FunctionNode, Path], str | None] = {}
 
-    def parameter(self, function: FunctionNode) -> str | None:
-        """The parameter that what a function returns is made of by methods of tensors; None for anything else."""
-        found = {self._root(value, 0) for value in self._definitions.returned_by(function)}
+    def parameter(self, function: FunctionNode, path: Path = ()) -> str | None:
+        """The parameter that what a function returns is made of by methods of tensors; None for anything else.
+
+        Of several values that it returns together the one at a path.
+        """
+        returned = self._definitions.returned_by(function)
+        if path and not all(isinstance(value, ast.Tuple) for value in returned):
+            return None
+        found = {self._root(_part(value, path), 0) for value in returned}
         return found.pop() if len(found) == 1 else None
 
     def moved(self, function: FunctionNode, path: Path = ()) -> str | None:

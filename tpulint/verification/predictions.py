@@ -27,8 +27,8 @@ ELSEWHERE = {
         "growing-tensor",
         "tensor-of-own-length",
     ),
-    "inputs": ("zero-grad-to-zeros", "special-number"),
-    "added": ("zero-grad-to-zeros", "special-number"),
+    "inputs": ("zero-grad-to-zeros", "special-number", "replayed-device-tensors"),
+    "added": ("zero-grad-to-zeros", "special-number", "replayed-device-tensors"),
     "operations": (
         "missing-step-boundary",
         "evaluation-loop-without-boundary",

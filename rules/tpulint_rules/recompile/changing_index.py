@@ -162,7 +162,9 @@ def _cause(ctx: FileContext, item: ast.expr) -> ast.AST | None:
     if isinstance(item, ast.Slice):
         return next((found for part in (item.lower, item.upper) if part and (found := numbers.cause(part))), None)
     length = ctx.index.changing_lengths.of(item)
-    return numbers.cause(item) if length is None or length.by_mask else length.cause
+    if length is not None and not length.by_mask:
+        return length.cause
+    return numbers.cause(item) or ctx.index.batch_measures.read(item)
 
 
 def _is_steady(ctx: FileContext, item: ast.expr) -> bool:
