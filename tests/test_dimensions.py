@@ -51,6 +51,7 @@ MADE = """\
         ("cube[0, flat, flat]", 1),
         ("matrix[:, [0, 1]]", 2),
         ("cube[:, range(cube.size(1))[1:3]]", 3),
+        ("cube[:, torch.arange(1, min(3, cube.size(1)))]", 3),
         ("flat[-1] + 1", 0),
         ("matrix + cube", 3),
         ("flat == 2", 1),

@@ -305,7 +305,7 @@ with torch.no_grad():
         ),
         (
             "kept[step : step + 2] = model(x.to(device)).sum()",
-            "kept[range(len(kept))[step : step + 2]] = model(x.to(device)).sum().to(kept.dtype)",
+            "kept[torch.arange(step, min(step + 2, len(kept)))] = model(x.to(device)).sum().to(kept.dtype)",
         ),
         ("kept[step].fill_(2.0)", "kept[step].fill_(2.0)"),
         ("kept[step].mul_(2).add_(1)", "kept[step].mul_(2).add_(1)"),
@@ -328,7 +328,7 @@ with torch.no_grad():
         ("kept[step] += kept[0]", "kept[[step]] += kept[0]"),
         (
             "last = x[0]\nlast -= kept[step : step + 2]",
-            "last = x[0]\n    last -= kept[range(len(kept))[step : step + 2]]",
+            "last = x[0]\n    last -= kept[torch.arange(step, min(step + 2, len(kept)))]",
         ),
         (
             "kept[step] = torch.tensor([max(n, 0) for n in found(step)], device=device)",
@@ -356,6 +356,52 @@ def test_what_is_written_at_a_place_gets_the_dtype_of_the_tensor(written: str, b
 @pytest.mark.parametrize(
     ("taken", "becomes"),
     [
+        ("kept[step : min(step + 4, 100)]", "kept[torch.arange(step, min(step + 4, 100))]"),
+        ("kept[step : step + 4]", "kept[torch.arange(step, min(step + 4, len(kept)))]"),
+        ("kept[step : step + most]", "kept[torch.arange(step, step + most)]"),
+        ("kept[step : step + few]", "kept[torch.arange(step, min(step + few, len(kept)))]"),
+        ("kept[step : step + 4 : 2]", "kept[step : step + 4 : 2]"),
+        ("model(x.to(device))[step : step + 4]", "model(x.to(device))[step : step + 4]"),  # computed twice otherwise
+    ],
+)
+def test_slice_by_a_tensor_ends_where_its_tensor_does(taken: str, becomes: str) -> None:
+    """Its end is bounded by the size where nothing else bounds it."""
+    start = f"{SETUP}few = 4\nmost = min(few, 100)\nkept = torch.zeros(100).to(device)\n"
+    settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
+    text = start + in_loop(f"step = random.randint(0, 90)\nlast = {taken}.sum()").removeprefix(SETUP)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    assert f"    last = {becomes}.sum()\n" in result.text
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_found"),
+    [
+        ("x[at : at + 4]", True),
+        ("x[at : at + 4].to(device)", False),
+        ("x[at : at + 4].float().cuda()", False),
+        ("torch.autograd.Variable(x[at : at + 4]).to(device)", False),
+        ("x[at : at + 4].to(torch.float32)", True),
+        ("torch.zeros(100).to(device)[at : at + 4].to(device)", True),
+    ],
+)
+def test_slice_that_is_moved_where_it_is_taken_is_one_of_the_host(moved: str, is_found: bool) -> None:
+    text = f"""{SETUP}
+def right(x):
+    with torch.no_grad():
+        for at in range(0, 100, 4):
+            print(model({moved}).mean())
+            torch_xla.sync()
+
+right(torch.zeros(100).to(device))
+right(torch.zeros(100))
+"""
+    assert ("TPU201" in codes(text)) == is_found
+
+
+@pytest.mark.parametrize(
+    ("taken", "becomes"),
+    [
         ("model(x.to(device))[:, step]", "model(x.to(device))[:, [step]][:, 0]"),
         ("model(x.to(device))[:, :step]", None),  # it asks how long the tensor is
     ],
@@ -378,7 +424,7 @@ def test_rows_of_an_element_are_written_where_it_is_known_to_be_a_tensor(made: s
     text = text if "[[" not in made else text.replace(".to(device)\nfor step", "\nfor step")
     result = lint(SourceFile.from_text(text), settings, CATALOGUE)
     assert result.error == ""
-    written = "bank[k][range(len(bank[k]))[step : step + 2]] = 1.0"
+    written = "bank[k][torch.arange(step, min(step + 2, len(bank[k])))] = 1.0"
     assert (written if is_fixed else row) in result.text
 
 

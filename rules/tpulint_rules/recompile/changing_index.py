@@ -34,6 +34,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if not isinstance(node.slice, ast.Tuple) and may_be_list(index, node.value):
             continue
+        if not index.value(node.value).certain and _is_moved_behind(ctx, node):
+            continue  # of a tensor of the host, as it seems
         if place is not None:
             yield _read_place(ctx, node, place, turn)
             continue
@@ -69,6 +71,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=advice,
             related=((index.span(source), "changes here"),),
         )
+
+
+def _is_moved_behind(ctx: FileContext, part: ast.expr) -> bool:
+    """Whether a part is moved to the device right where it is taken: ``x[i : i + 16].to(device)``."""
+    method = ctx.index.parent(part)
+    call = ctx.index.parent(method) if isinstance(method, ast.Attribute) else None
+    if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not method:
+        wraps = isinstance(method, ast.Call) and ctx.index.qualified_name(method.func) == "torch.autograd.Variable"
+        return wraps and isinstance(method, ast.Call) and _is_moved_behind(ctx, method)
+    return ctx.index.moves.to_device(call) is not None or _is_moved_behind(ctx, call)
 
 
 def _is_place(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
@@ -186,8 +198,8 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
 
     at = items.index(item)
     others = [other for other in items if other is not item]
-    # Of a slice the base is asked for its length, where something is written for its dtype: it is written twice.
-    is_once = not (isinstance(item, ast.Slice) or is_stored(ctx, node))
+    # Where something is written the base is asked for its dtype: it stands there twice.
+    is_once = not is_stored(ctx, node)
     is_tensor = isinstance(node.slice, ast.Tuple) or ctx.index.value(node.value).certain
     if isinstance(node.value, ast.Subscript):  # of a list of lists, or of tensors
         is_tensor = is_tensor or ctx.index.dimensions.of(node.value) is not None
@@ -206,11 +218,9 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
         _STORED if stored else _LEFT_ALONE,
     )
     if isinstance(item, ast.Slice):
-        if ctx.index.names.find("range", ctx.index.names.scope_of(node)) is not None:
-            return None
-        base = fix.text(node.value)
-        size = f"len({base})" if at == 0 else f"{base}.size({at})"
-        fix.replace(item, f"range({size})[{ctx.text(item)}]")
+        from tpulint_rules.recompile._slices import choose_by_range
+
+        choose_by_range(ctx, fix, node, item)
         keep_meaning(ctx, fix, node)
         return fix
     choose_by_tensor(ctx, fix, node, item, at)
