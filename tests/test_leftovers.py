@@ -87,6 +87,22 @@ def test_a_tensor_that_a_variable_keeps_is_left(rest: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "made",
+    [
+        "means, labels = [], []",
+        "means, labels = list(), list()",
+        "means, labels = [[] for _ in range(2)]",
+        "(labels, total), means = ([], 0), []",
+    ],
+)
+def test_lists_that_are_made_together_hold_what_is_put_into_each(made: str) -> None:
+    filled = "for x, y in loader:\n    means.append(model(x.to(device)).detach())\n    labels.append(y)"
+    rest = f"{made}\nwith torch.no_grad():\n{indent(filled, '    ')}\n"
+    joined = f"{rest}codes.append(torch.cat(means))\nall_labels = torch.cat(labels)"
+    assert [(names, sink) for names, sink, _ in leftovers(script(joined))] == [(["torch.cat(means)"], "step")]
+
+
+@pytest.mark.parametrize(
     "rest",
     [
         "rate = (correct / total).item()",

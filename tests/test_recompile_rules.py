@@ -1019,3 +1019,30 @@ def test_gradients_of_a_module_that_another_optimizer_may_train_stay_zeros() -> 
     other = "other = torch.optim.SGD(head.parameters(), lr=0.1, momentum=0.9)\nother.step()"
     assert clearing_of_zeros(f"{PLAIN}\n{other}", "model") is Applicability.UNSAFE
     assert clearing_of_zeros(f"{PLAIN}\n{other}", "optimizer") is Applicability.SAFE
+
+
+@pytest.mark.parametrize(
+    ("drawn", "kept", "is_found"),
+    [
+        ("batch = Batch(*zip(*memory.sample(32)))", "[s for s in batch.after if s is not None]", True),
+        (
+            "drawn = random.sample(memory, 32)\nbatch = Batch(*zip(*drawn))",
+            "[s for s in batch.after if s is not None]",
+            True,
+        ),
+        ("batch = memory.sample(32)", "[s for s in batch.after]", False),
+        ("batch = memory.sample(32)", "[s if s is not None else zeros for s in batch.after]", False),
+        ("batch = Batch(*zip(*memory.all))", "[s for s in batch.after if s is not None]", False),
+        ("batch = options", "[s for s in batch.parts if s is not None]", False),
+    ],
+)
+def test_samples_without_the_last_ones(drawn: str, kept: str, is_found: bool) -> None:
+    """How many of the samples drawn are the last of an episode is another number in every step."""
+    for used in ("model(others).sum()", "model(others.to(device)).sum()", "others.to(device).sum()"):
+        text = in_loop(f"{drawn}\nothers = torch.cat({kept})\nlast = {used}")
+        assert codes(text) == (["TPU202"] if is_found else [])
+
+
+def test_samples_that_nothing_on_the_device_takes() -> None:
+    kept = "others = torch.cat([s for s in memory.sample(32) if s is not None])"
+    assert codes(in_loop(f"{kept}\nprint(others.mean())")) == []

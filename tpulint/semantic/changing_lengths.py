@@ -177,12 +177,29 @@ class ChangingLengths:
         if len(node.generators) != 1:
             return None
         made = node.generators[0]
+        kept = next((test for test in made.ifs if _leaves_out_none(test, made.target)), None)
+        if kept is not None and self._is_sampled(made.iter):
+            return ChangingLength(node, kept)
         # `[i for i in range(n) if i != left_out]` leaves out as many every time.
         tests = [test for test in made.ifs if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], _EQUAL))]
         draw = next((found for test in tests if (found := self._index.changing_numbers.draw(test)) is not None), None)
         if made.ifs:
             return None if draw is None else ChangingLength(node, draw)
         return self.of(made.iter, depth + 1)
+
+    def _is_sampled(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a turn draws the samples: ``batch.next_state``, of ``Transition(*zip(*memory.sample(32)))``."""
+        if isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+            return self._is_sampled(node.value, depth)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node) if depth < _DEPTH else ()
+            made = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            in_turn = made is not None and self._index.turn_code.turn_of(made.statement) is not None
+            value = made.value if made is not None and in_turn else None
+            return value is not None and self._is_sampled(value, depth + 1)
+        if not isinstance(node, ast.Call) or not node.args:
+            return False
+        return last_name(node.func) == "sample" or any(self._is_sampled(part, depth + 1) for part in node.args)
 
     def _of_parts(self, node: ast.expr, depth: int) -> ChangingLength | None:
         """What makes each part of a list another length: ``[x[:n] for x, n in zip(rows, lengths)]``."""
@@ -228,3 +245,16 @@ class ChangingLengths:
         given = [call.args[at] for at in _SIZED_IN_NUMPY[name] if at < len(call.args)]
         given += [keyword.value for keyword in call.keywords if keyword.arg in _SIZE_WORDS]
         return [part for item in given for part in (item.elts if isinstance(item, ast.List | ast.Tuple) else [item])]
+
+
+def _leaves_out_none(test: ast.expr, target: ast.expr) -> bool:
+    """``[s for s in states if s is not None]``"""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.IsNot)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+        and isinstance(test.left, ast.Name)
+        and isinstance(target, ast.Name)
+        and test.left.id == target.id
+    )

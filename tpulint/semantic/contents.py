@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -100,7 +100,7 @@ class Contents:
     def _of_variable(self, bindings: tuple[Binding, ...], key: Key, depth: int) -> list[ast.expr]:
         result: list[ast.expr] = []
         for binding in bindings:
-            made = part_of(binding.value, binding.path) if binding.kind == "assign" else None
+            made = _made(binding) if binding.kind == "assign" else None
             if made is not None:
                 stored = [
                     item[:2] for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)
@@ -155,3 +155,10 @@ class Contents:
         """What a binding gives a value to: a variable of a scope, or an attribute of a class."""
         owner = self._tree.class_of(binding.node) if isinstance(binding.node, ast.Attribute) else None
         return owner or binding.scope.node, binding.name
+
+
+def _made(binding: Binding) -> ast.expr | None:
+    """What a variable is given, alone or as one of several: ``a, b = [], []``, ``a, b = [[] for _ in range(2)]``."""
+    if len(binding.path) == 1 and isinstance(binding.value, ast.ListComp):
+        return binding.value.elt
+    return element_of(binding)

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import Kind
+from tpulint.semantic.changing_lengths import ChangingLength
 
 _SAME = "The same whole numbers, in the same order."
 _MOVES = frozenset({"to", "cuda"})
 _MAKE_OF = frozenset({"torch.tensor", "torch.as_tensor"})
+_SAMPLES = "let a tensor of zeros stand where there is none, and leave out what is computed of it: torch.where"
 _FREE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Call, ast.keyword, ast.Tuple, ast.List)
 """What an expression may stand in without parentheses of its own."""
 
@@ -25,6 +28,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         cause = next((found for size in sizes if (found := index.changing_numbers.cause(size)) is not None), None)
         given = _moved(ctx, call) if cause is None else None
         length = None if given is None else index.changing_lengths.of(given)
+        if cause is None and length is None:
+            length = _of_samples_kept(ctx, call)
         turn = None if cause is None and length is None else index.turn_code.turn_of(call)
         if turn is None:
             continue
@@ -42,10 +47,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(
                 length.made,
                 f"`{ctx.text(length.made)}` is as long as `{ctx.text(length.cause)}` says, which changes in every "
-                f"{turn}: each length that is moved to the device is another graph to compile",
+                f"{turn}: each length that comes to the device is another graph to compile",
                 certainty=Certainty.LIKELY,
-                related=((index.span(length.cause), "changes here"), (index.span(call), "moved here")),
+                help=_SAMPLES if isinstance(length.cause, ast.Compare) else "",
+                related=((index.span(length.cause), "changes here"), (index.span(call), "comes to the device here")),
             )
+
+
+def _of_samples_kept(ctx: FileContext, call: ast.Call) -> ChangingLength | None:
+    """What a module is given: ``net(torch.cat([s for s in batch.next_state if s is not None]))``."""
+    if ctx.index.kind(call.func) is not Kind.MODULE:
+        return None
+    found = (ctx.index.changing_lengths.of(given) for given in call.args)
+    return next((one for one in found if one is not None and isinstance(one.cause, ast.Compare)), None)
 
 
 def _moved(ctx: FileContext, call: ast.Call) -> ast.expr | None:
