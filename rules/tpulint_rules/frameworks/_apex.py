@@ -10,6 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope, Span
 from tpulint.semantic.blocks import with_emptied_blocks
 from tpulint.semantic.twin_branches import twin_branches
+from tpulint_rules.frameworks._demands import demand_around, is_demand, is_missed, is_none
 
 _REASON = "Models compute in bfloat16 and losses are no longer scaled; optimizers and layers are those of torch."
 _DATA_PARALLEL = (
@@ -84,7 +85,7 @@ class _Port:
         if not isinstance(holder, ast.Try):
             self._gone.append(node)
             return True
-        if not is_demand(holder) or not all(map(_imports_apex, holder.body)):
+        if not (is_demand(holder) or is_missed(self._ctx, node)) or not all(map(_imports_apex, holder.body)):
             return False
         self._gone.append(holder)
         return True
@@ -93,7 +94,11 @@ class _Port:
         """Whether the name may be something else, by an import on the other branch."""
         name, names = alias.asname or alias.name.partition(".")[0], self._index.names
         bindings = names.bindings_in(names.scope_of(alias), name)
-        return any(not _imports_apex(binding.statement) for binding in bindings)
+        return any(not _imports_apex(one.statement) and not self._is_none_instead(one.statement) for one in bindings)
+
+    def _is_none_instead(self, statement: ast.AST) -> bool:
+        """``except ImportError: amp = None``"""
+        return is_none(statement) and isinstance(self._index.parent(statement), ast.ExceptHandler)
 
     def _write_import(self, node: ast.ImportFrom) -> bool:
         """``from apex.parallel import DistributedDataParallel as DDP``, beside that of torch on another branch."""
@@ -121,6 +126,10 @@ class _Port:
         statement = self._index.statement_of(node)
         if name in _CLASSES:
             return self._write_class(node, call, *_CLASSES[name])
+        demand = demand_around(self._ctx, node)
+        if demand is not None:
+            self._gone.append(demand)
+            return True
         if isinstance(call, ast.Call) and call.func is node:
             if name == "apex.amp.initialize":
                 return self._leave_as_it_is(call, statement)
@@ -265,6 +274,9 @@ class _Port:
                 self._gone.append(statement)
             return is_item
         state = self._index.parent(call)
+        if isinstance(state, ast.IfExp) and isinstance(state.orelse, ast.Constant) and state.body is call:
+            self._becomes[state] = self._ctx.text(state.orelse)  # `amp.state_dict() if mixed else None`
+            return True
         if not isinstance(state, ast.Dict) or len(state.values) < 2:
             return False
         at, keys = state.values.index(call), [key for key in state.keys if key is not None]
@@ -276,9 +288,3 @@ class _Port:
             span = Span(self._index.span(state.values[at - 1]).end, self._index.span(call).end)
         self._fix.replace(span, "")
         return True
-
-
-def is_demand(node: ast.Try) -> bool:
-    """Whether a ``try`` around an import ends the script where the import fails."""
-    last = [handler.body[-1] for handler in node.handlers]
-    return bool(last) and not node.orelse and not node.finalbody and all(isinstance(item, ast.Raise) for item in last)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic.hints import words_of_hints
-from tpulint_rules.frameworks._apex import is_demand, without_apex
+from tpulint_rules.frameworks._apex import without_apex
+from tpulint_rules.frameworks._demands import is_demand, is_missed
 from tpulint_rules.frameworks._gpu_indexes import gpu_indexes
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
@@ -58,7 +59,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             message = f"`{_FLEX}` has kernels for GPUs and the CPU alone, and raises for an XLA tensor; {_ATTENTION}"
             yield ctx.finding(node, message)
         is_needed = found is not None and _is_needed(ctx, node)
-        if found == "apex" and not is_needed and _is_asked_for(ctx, node):
+        if found == "apex" and not is_needed and (_is_asked_for(ctx, node) or is_missed(ctx, node)):
             apex = apex or [without_apex(ctx)]
             if apex[0] is not None:
                 message = f"`apex` is made of CUDA kernels: what needs it fails on a TPU machine; {_APEX}"

@@ -1,0 +1,70 @@
+"""Whether a script goes on where an import fails, and what in it demands the library."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tpulint.context import FileContext
+
+_IS_THERE = re.compile(r"avail|version|install|has_|find_spec|modules", re.IGNORECASE)
+"""In a condition: it asks whether a library is there."""
+
+
+def is_demand(node: ast.Try) -> bool:
+    """Whether a ``try`` around an import ends the script where the import fails."""
+    last = [handler.body[-1] for handler in node.handlers]
+    return bool(last) and not node.orelse and not node.finalbody and all(isinstance(item, ast.Raise) for item in last)
+
+
+def is_missed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether a module goes on where an import fails, ``except ImportError: amp = None``, and uses fail later.
+
+    Nothing asks whether the name is None but what ends the script then.
+    """
+    index, holder = ctx.index, ctx.index.parent(node)
+    if not isinstance(holder, ast.Try) or not isinstance(index.parent(holder), ast.Module) or holder.finalbody:
+        return False
+    rest = [statement for handler in holder.handlers for statement in handler.body]
+    if holder.orelse or not rest or not all(is_none(one) or _only_tells(one) for one in rest):
+        return False
+    bound = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    uses = [use for name in bound for use in index.names.loads(name, index.names.module)]
+    return any(demand_around(ctx, use) is None for use in uses) and not any(_is_asked(ctx, use) for use in uses)
+
+
+def is_none(statement: ast.AST) -> bool:
+    """``amp = None``"""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    """``pass``, ``print("no apex")``"""
+    is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    return is_call or isinstance(statement, ast.Pass)
+
+
+def _is_asked(ctx: FileContext, use: ast.expr) -> bool:
+    """Whether code goes on without a library: ``if amp is not None``, ``if has_apex``."""
+    if demand_around(ctx, use) is not None:
+        return False
+    parent = ctx.index.parent(use)
+    if not isinstance(parent, ast.Attribute | ast.Call | ast.keyword):
+        return True
+    tests = (one.test for one in ctx.index.tree.ancestors(use) if isinstance(one, ast.If | ast.IfExp))
+    return any(_IS_THERE.search(ctx.text(test)) for test in tests)
+
+
+def demand_around(ctx: FileContext, use: ast.expr) -> ast.stmt | None:
+    """``assert amp is not None``, ``if amp is None: raise ...``"""
+    statement = ctx.index.statement_of(use)
+    test = statement.test if isinstance(statement, ast.Assert | ast.If) else None
+    if test is None or not isinstance(ctx.index.parent(use), ast.Compare | ast.UnaryOp | ast.Assert):
+        return None
+    if not ctx.index.tree.encloses(test, use) or isinstance(test, ast.BoolOp):
+        return None
+    if isinstance(statement, ast.If):
+        ends = isinstance(statement.body[-1], ast.Raise) and not statement.orelse
+        return statement if ends else None
+    return statement
