@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 from command import tpulint, write
+from marked_files import agree
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -326,3 +327,45 @@ def test_variable_that_a_program_sets_for_files_that_use_pytorch(tmp_path: Path,
     (tmp_path / "main.py").write_text(program)
     found = tpulint("check", ".", "--select", "TPU910", "--output-format", "concise", cwd=tmp_path).out
     assert ("main.py:4:1: TPU910" in found) is is_told, found
+
+
+STARTING = """
+import subprocess
+import torch
+
+
+def show():
+    print(torch.__version__)
+    subprocess.call(["nvcc", "--version"]){mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_run"),
+    [
+        ("show()", True),
+        ("if args.cuda:\n    show()", True),
+        ("if show_all:\n    show()", True),
+        ("try:\n    show()\nexcept OSError:\n    pass", False),
+        ("if torch.cuda.is_available():\n    show()", False),
+        ("if shutil.which('nvcc'):\n    show()", False),
+        ("cuda = torch.cuda.is_available()\nif cuda:\n    show()", False),
+        ("print(show)", False),
+    ],
+)
+def test_program_of_cuda_that_a_function_starts(tmp_path: Path, calls: str, is_run: bool) -> None:
+    """Whether a call in another file, or in the same one, runs it where there is no GPU."""
+    mark = "  # TPU926" if is_run else ""
+    head = "import shutil\nimport torch\nfrom options import args, show_all\n"
+    tail = f"\n\n{calls}\nnet = torch.nn.Linear(2, 2).to('xla')\nif __name__ == '__main__':\n    print(net)\n"
+    for folder in ("several", "one"):
+        (tmp_path / folder).mkdir()
+    agree(tmp_path / "several", "TPU926", misc=STARTING.format(mark=mark), main=f"{head}from misc import show{tail}")
+    agree(tmp_path / "one", "TPU926", main=f"{head}{STARTING.format(mark=mark)}{tail}")
+
+
+def test_what_only_shows_gpus_is_left_out() -> None:
+    text = STARTING.format(mark="") + "    out = subprocess.check_output(['nvidia-smi'])\n    print(out)\n\n\nshow()\n"
+    left = look(text, "train.py", fix=True, unsafe_fixes=True)
+    assert "nvcc" not in left.text
+    assert [finding.code for finding in left.findings if finding.code == "TPU926"] == ["TPU926"]

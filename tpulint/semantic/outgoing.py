@@ -30,6 +30,7 @@ from tpulint.semantic.outside import (
     qualified_in_file,
 )
 from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.started_programs import functions_started
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind
@@ -76,6 +77,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     found.update(dict.fromkeys(unfollowed_uses(index)))
     found.update(dict.fromkeys(files_told(index)))
     found.update(dict.fromkeys(files_unwrapped(index)))
+    found.update(dict.fromkeys(functions_started(index)))
     return tuple(found)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Finding, Severity
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.started_programs import PROGRAMS, is_kept_back
 from tpulint.text_files import invoked
 from tpulint.text_files.context import TextContext
 
-_PROGRAMS = ("nvidia-smi", "nvcc")
 _STARTING = (
     "subprocess.run",
     "subprocess.call",
@@ -24,7 +24,7 @@ _FAILING = ("subprocess.check_call", "subprocess.check_output")
 _IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
 _DEPTH = 4
 """Functions that a call is looked for through."""
-_ASKS = r"(?i)cuda|gpu|nvidia|which|device"
+_LEFT_OUT = "What it shows of the GPUs is left out."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -35,7 +35,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         program = _program(ctx, call)
         if program and _is_run(ctx, call):
             message = f"`{program}` is not there on a TPU machine: `{ctx.text(call.func)}` raises"
-            yield ctx.finding(call, message, severity=Severity.ERROR)
+            yield ctx.finding(call, message, _without(ctx, call), severity=Severity.ERROR)
+
+
+def _without(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """Without a call that does nothing but show: a statement of its own."""
+    statement = ctx.index.parent(call)
+    if not isinstance(statement, ast.Expr):
+        return None
+    fix = ctx.fix("Remove the call", Applicability.UNSAFE, _LEFT_OUT, Scope.STATEMENT)
+    fix.delete(statement)
+    return fix
 
 
 def _program(ctx: FileContext, call: ast.Call) -> str:
@@ -53,21 +63,22 @@ def _program(ctx: FileContext, call: ast.Call) -> str:
     if "shell" in options and not ("check" in options or ctx.index.qualified_name(call.func) in _FAILING):
         return ""
     name = first.rpartition("/")[2]
-    return name if name in _PROGRAMS else ""
+    return name if name in PROGRAMS else ""
 
 
 def _is_run(ctx: FileContext, call: ast.Call, depth: int = 0) -> bool:
     """Whether nothing keeps a call from running, or catches what it raises."""
     index = ctx.index
-    for ancestor in index.tree.ancestors(call):
-        asks = isinstance(ancestor, ast.If | ast.IfExp) and bool(re.search(_ASKS, index.text(ancestor.test)))
-        if asks or (isinstance(ancestor, ast.Try) and ancestor.handlers):
-            return False
+    if is_kept_back(index, call):
+        return False
     function = index.function_of(call)
     if function is None:
         return index.is_program
     callers = index.definitions.calls_of(function) if depth < _DEPTH else []
-    return any(_is_run(ctx, caller, depth + 1) for caller in callers)
+    if any(_is_run(ctx, caller, depth + 1) for caller in callers):
+        return True
+    name = qualified_in_file(index.tree, function)
+    return any(outside.function == name for outside in index.outside)
 
 
 def check_text(ctx: TextContext) -> Iterator[Finding]:
@@ -75,7 +86,7 @@ def check_text(ctx: TextContext) -> Iterator[Finding]:
     if index.knows_tpus or not index.may_train_with_torch:
         return
     for command in index.commands:
-        place = invoked(command, *_PROGRAMS)
+        place = invoked(command, *PROGRAMS)
         if place is None or command.tested:
             continue
         word = command.words[place]
