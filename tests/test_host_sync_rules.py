@@ -5178,3 +5178,28 @@ def test_what_may_be_a_list_is_extended(made: str, where: str) -> None:
 def test_an_average_that_appends_holds_the_tensor() -> None:
     text = SETUP + KEPT.replace("MADE", "seen = Average()").replace("WHERE", "seen")
     assert "\n    seen.append(loss.detach())\n" in port(text, select=("TPU101", "TPU105")).text
+
+
+@pytest.mark.parametrize(("between", "is_own"), [("print(x.shape)", True), ("if not y: continue", False)])
+def test_numbers_of_sums_get_their_own_names(between: str, is_own: bool) -> None:
+    """Not where the turn may end in front of them: what follows the loop would find another value."""
+    text = f"""{SETUP}
+for x, y in loader:
+    right, spread = 0, 0
+    for i in range(2):
+        output = model(x.to(device))
+        right += output.softmax(1).mean().detach()
+        spread += output.std().detach()
+    optimizer.zero_grad()
+    output.mean().backward()
+    optimizer.step()
+    torch_xla.sync()
+    {between}
+    right = right.item()
+    spread = spread.item()
+    right /= 2
+    print(right, spread)
+"""
+    after = port(text).text
+    assert ("    right, spread = step_values.tolist()" in after) == is_own
+    assert ("    right = right_value" in after) != is_own

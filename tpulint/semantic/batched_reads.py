@@ -309,6 +309,14 @@ class BatchedReads:
             bound = [b for b in index.names.bindings(target) if loop is None or index.tree.encloses(loop, b.node)]
             begin, end = index.span(boundary).end, index.span(statement).start
             early = [n for n in index.tree.names_called(target.id) if begin <= index.span(n).start < end]
-            if len(bound) == 1 and not early:
+            is_own = isinstance(read.tensor, ast.Name) and read.tensor.id == target.id  # `total = total.item()`
+            may_be_early = len(bound) == 1 or (is_own and not _leaves_between(suite, boundary, statement))
+            if may_be_early and not early:
                 found[statement] = read.tensor
         return found
+
+
+def _leaves_between(suite: list[ast.stmt], boundary: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether a turn may end between two statements of a block."""
+    between = suite[suite.index(boundary) + 1 : suite.index(statement)]
+    return any(isinstance(part, ast.Continue | ast.Break | ast.Return) for one in between for part in ast.walk(one))
