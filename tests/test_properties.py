@@ -317,7 +317,7 @@ class WithoutLeftovers(ast.NodeTransformer):
             kept = [
                 item
                 for one in suite
-                for item in (one.body if has_one_way(one) else [one])
+                for item in (one.body if has_one_way(one) or is_context_of_nothing(one) else [one])
                 if not guards_nothing(item) and not isinstance(item, IMPORTS) and not gives_to_nobody(item, read)
             ]
             if kept != suite:
@@ -335,6 +335,12 @@ def gives_to_nobody(statement: ast.stmt, read: frozenset[str] | None) -> bool:
 def has_one_way(statement: ast.stmt) -> bool:
     ways = (statement.body, statement.orelse) if isinstance(statement, ast.If) else ([], [])
     return bool(ways[1]) and [*map(ast.dump, ways[0])] == [*map(ast.dump, ways[1])]
+
+
+def is_context_of_nothing(statement: ast.stmt) -> bool:
+    items = statement.items if isinstance(statement, ast.With) else []
+    names = ("contextlib.nullcontext()", "nullcontext()")
+    return len(items) == 1 and items[0].optional_vars is None and ast.unparse(items[0].context_expr) in names
 
 
 def guards_nothing(statement: ast.stmt) -> bool:

@@ -190,6 +190,7 @@ def _tidied(
         _without_twin_moves,
         _without_twin_choices,
         _without_emptied_guards,
+        _without_emptied_contexts,
         _without_unused_locals,
         _without_unused_imports,
         _without_spare_parentheses,
@@ -260,6 +261,18 @@ def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> Sour
         if not any(other is not end and other.start <= end.start and end.end <= other.end for other in ends):
             builder.replace(end, "")
     fix = builder.build()
+    return _applied(after, [fix]) if fix is not None else None
+
+
+def _without_emptied_contexts(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
+    """The file whose blocks stand without contexts that do nothing; None when there are none."""
+    from tpulint.emptied_contexts import emptied_contexts
+
+    builder = FixBuilder(after, ImportTable(after), "remove contexts", Applicability.SAFE, "", Scope.STATEMENT)
+    changes = emptied_contexts(before, after)
+    for span, text in changes:
+        builder.replace(span, text)
+    fix = builder.build() if changes else None
     return _applied(after, [fix]) if fix is not None else None
 
 
