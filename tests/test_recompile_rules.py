@@ -1030,6 +1030,10 @@ def test_gradients_of_a_module_that_another_optimizer_may_train_stay_zeros() -> 
             "[s for s in batch.after if s is not None]",
             True,
         ),
+        ("before, after = zip(*memory.sample(32))", "[s for s in after if s is not None]", True),
+        ("after = memory.sample(32).after", "[s for s in after if s is not None]", True),
+        ("drawn = memory.sample(32)", "[s.after for s in drawn if s is not None]", False),  # it is there
+        ("drawn = memory.sample(32)", "[s for s in drawn if s is not None]", False),
         ("batch = memory.sample(32)", "[s for s in batch.after]", False),
         ("batch = memory.sample(32)", "[s if s is not None else zeros for s in batch.after]", False),
         ("batch = Batch(*zip(*memory.all))", "[s for s in batch.after if s is not None]", False),
@@ -1044,5 +1048,5 @@ def test_samples_without_the_last_ones(drawn: str, kept: str, is_found: bool) ->
 
 
 def test_samples_that_nothing_on_the_device_takes() -> None:
-    kept = "others = torch.cat([s for s in memory.sample(32) if s is not None])"
+    kept = "others = torch.cat([s for s in memory.sample(32).after if s is not None])"
     assert codes(in_loop(f"{kept}\nprint(others.mean())")) == []

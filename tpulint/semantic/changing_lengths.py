@@ -178,7 +178,7 @@ class ChangingLengths:
             return None
         made = node.generators[0]
         kept = next((test for test in made.ifs if _leaves_out_none(test, made.target)), None)
-        if kept is not None and self._is_sampled(made.iter):
+        if kept is not None and self._is_field_of_samples(made.iter):
             return ChangingLength(node, kept)
         # `[i for i in range(n) if i != left_out]` leaves out as many every time.
         tests = [test for test in made.ifs if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], _EQUAL))]
@@ -187,8 +187,23 @@ class ChangingLengths:
             return None if draw is None else ChangingLength(node, draw)
         return self.of(made.iter, depth + 1)
 
+    def _is_field_of_samples(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a turn draws the samples that one field of is gone through: ``batch.next_state``.
+
+        The samples themselves are there, each of them.
+        """
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node) if depth < _DEPTH else ()
+            made = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            in_turn = made is not None and self._index.turn_code.turn_of(made.statement) is not None
+            if made is None or made.value is None or not in_turn:
+                return False
+            is_part = bool(made.path)
+            return self._is_sampled(made.value, depth) if is_part else self._is_field_of_samples(made.value, depth + 1)
+        return isinstance(node, ast.Attribute | ast.Subscript) and self._is_sampled(node.value)
+
     def _is_sampled(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether a turn draws the samples: ``batch.next_state``, of ``Transition(*zip(*memory.sample(32)))``."""
+        """``Transition(*zip(*memory.sample(32)))``"""
         if isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
             return self._is_sampled(node.value, depth)
         if isinstance(node, ast.Name):
