@@ -356,7 +356,10 @@ def test_what_is_written_at_a_place_gets_the_dtype_of_the_tensor(written: str, b
 @pytest.mark.parametrize(
     ("taken", "becomes"),
     [
-        ("kept[step : min(step + 4, 100)]", "kept[torch.arange(step, min(step + 4, 100))]"),
+        ("kept[step : min(step + 4, 100)]", "kept[torch.arange(step, min(step + 4, 100, len(kept)))]"),
+        ("kept[step : min(step + 4, len(kept))]", "kept[torch.arange(step, min(step + 4, len(kept)))]"),
+        ("kept[step : min(step + 4, size)]", "kept[torch.arange(step, min(step + 4, size))]"),
+        ("kept[step : step + some]", "kept[torch.arange(step, min(step + some, len(kept)))]"),
         ("kept[step : step + 4]", "kept[torch.arange(step, min(step + 4, len(kept)))]"),
         ("kept[step : step + most]", "kept[torch.arange(step, step + most)]"),
         ("kept[step : step + few]", "kept[torch.arange(step, min(step + few, len(kept)))]"),
@@ -366,12 +369,44 @@ def test_what_is_written_at_a_place_gets_the_dtype_of_the_tensor(written: str, b
 )
 def test_slice_by_a_tensor_ends_where_its_tensor_does(taken: str, becomes: str) -> None:
     """Its end is bounded by the size where nothing else bounds it."""
-    start = f"{SETUP}few = 4\nmost = min(few, 100)\nkept = torch.zeros(100).to(device)\n"
+    start = f"{SETUP}few = 4\nsome = min(few, 100)\nkept = torch.zeros(100).to(device)\n"
+    start += "size = kept.shape[0]\nmost = min(few, size)\n"
     settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
     text = start + in_loop(f"step = random.randint(0, 90)\nlast = {taken}.sum()").removeprefix(SETUP)
     result = lint(SourceFile.from_text(text), settings, CATALOGUE)
     assert result.error == ""
     assert f"    last = {becomes}.sum()\n" in result.text
+
+
+@pytest.mark.parametrize(
+    ("counted", "end", "is_bounded"),
+    [
+        ("len(data) // 4", "(i + 1) * 4", True),
+        ("parts", "(i + 1) * 4", True),
+        ("len(data) // 4", "i * 4 + 4", True),
+        ("len(data) // 4 + 1", "(i + 1) * 4", False),
+        ("len(data) // 2", "(i + 1) * 4", False),
+        ("len(data) // 4", "(i + 2) * 4", False),
+        ("number // 4", "(i + 1) * 4", False),
+    ],
+)
+def test_whole_parts_of_a_tensor_end_within_it(counted: str, end: str, is_bounded: bool) -> None:
+    start = f"{SETUP}data = torch.zeros(100, 4).to(device)\nparts = len(data) // 4\n"
+    loop = f"""
+for i in range({counted}):
+    loss = model(data[i * 4 : {end}]).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+"""
+    settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(start + loop), settings, CATALOGUE)
+    written = end if is_bounded else f"min({end}, len(data))"
+    if end != "(i + 2) * 4":
+        assert f"model(data[torch.arange(i * 4, {written})])" in result.text
+    else:
+        assert f"model(data[torch.arange(i * 4, {end})])" not in result.text
 
 
 @pytest.mark.parametrize(

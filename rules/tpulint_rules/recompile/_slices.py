@@ -9,6 +9,8 @@ from tpulint.semantic.computed_places import indices_of
 from tpulint.semantic.default_device import is_default
 from tpulint_rules.recompile._places import is_plain, is_stored
 
+_DEPTH = 2
+
 
 def choose_by_range(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item: ast.Slice) -> None:
     """Write ``x[torch.arange(i, min(i + 16, len(x)))]`` for ``x[i : i + 16]``.
@@ -26,7 +28,7 @@ def choose_by_range(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item
         if not is_plain(node.value) or ctx.index.names.find("min", ctx.index.names.scope_of(node)) is not None:
             fix.give_up()  # it would be written twice
             return
-        end = f"min({end}, {size})"
+        end = f"{end[:-1]}, {size})" if _is_min(ctx, upper) and "\n" not in end else f"min({end}, {size})"
     # what is made on the device has its ends in the graph
     place = ', device="cpu"' if is_default(ctx.index) else ""
     fix.replace(item, f"{fix.use('torch', at=node)}.arange({_one_line(ctx, lower)}, {end}{place})")
@@ -44,11 +46,29 @@ def _is_bounded(ctx: FileContext, node: ast.Subscript, lower: ast.expr, upper: a
     """
     if is_stored(ctx, node) and not _is_spread(ctx, node):
         return True
-    if _is_least(ctx, upper):
+    if _is_least(ctx, upper) or _counts_whole_parts(ctx, upper):
         return True
     parts = [part for part in ast.walk(upper) if isinstance(part, ast.Name)]
     begun = {part.id for part in ast.walk(lower) if isinstance(part, ast.Name)}
     return isinstance(upper, ast.BinOp) and any(part.id not in begun and _is_least(ctx, part) for part in parts)
+
+
+def _counts_whole_parts(ctx: FileContext, upper: ast.expr) -> bool:
+    """``(i + 1) * 16`` of ``for i in range(len(x) // 16)``"""
+    for part in ast.walk(upper):
+        bindings = ctx.index.flow.reaching(part) if isinstance(part, ast.Name) else ()
+        counted = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "loop" else None
+        if not isinstance(part, ast.Name) or not isinstance(counted, ast.Call) or len(counted.args) != 1:
+            continue
+        parts = counted.args[0]
+        parts = (_value_of(ctx, parts) or parts) if isinstance(parts, ast.Name) else parts
+        if ctx.index.qualified_name(counted.func) != "builtins.range" or not isinstance(parts, ast.BinOp):
+            continue
+        i, size = part.id, ast.unparse(parts.right)
+        ends = (f"({i} + 1) * {size}", f"{size} * ({i} + 1)", f"{i} * {size} + {size}")
+        if isinstance(parts.op, ast.FloorDiv) and ast.unparse(upper) in ends and _tells_size(ctx, parts.left):
+            return True
+    return False
 
 
 def _is_spread(ctx: FileContext, node: ast.Subscript) -> bool:
@@ -61,10 +81,30 @@ def _is_spread(ctx: FileContext, node: ast.Subscript) -> bool:
 def _is_least(ctx: FileContext, node: ast.expr) -> bool:
     """``min(i + 16, len(x))``, or a variable that holds it."""
     if isinstance(node, ast.Name):
-        bindings = ctx.index.flow.reaching(node)
-        return bool(bindings) and all(
-            binding.kind == "assign" and not binding.path and binding.value is not None
-            and isinstance(binding.value, ast.Call) and _is_least(ctx, binding.value)
-            for binding in bindings
-        )  # fmt: skip
-    return isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "builtins.min"
+        value = _value_of(ctx, node)
+        return value is not None and not isinstance(value, ast.Name) and _is_least(ctx, value)
+    return _is_min(ctx, node) and _tells_size(ctx, node)
+
+
+def _is_min(ctx: FileContext, node: ast.expr) -> bool:
+    is_call = isinstance(node, ast.Call) and bool(node.args) and not node.keywords
+    return isinstance(node, ast.Call) and is_call and ctx.index.qualified_name(node.func) == "builtins.min"
+
+
+def _tells_size(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an expression asks how large something is, ``len(x) - 1``, or reads a variable that does."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and ctx.index.qualified_name(part.func) == "builtins.len":
+            return True
+        if isinstance(part, ast.Attribute) and part.attr in ("shape", "size", "numel"):
+            return True
+        value = _value_of(ctx, part) if isinstance(part, ast.Name) and depth < _DEPTH else None
+        if value is not None and _tells_size(ctx, value, depth + 1):
+            return True
+    return False
+
+
+def _value_of(ctx: FileContext, name: ast.Name) -> ast.expr | None:
+    bindings = ctx.index.flow.reaching(name)
+    is_plain = len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path
+    return bindings[0].value if is_plain else None
