@@ -296,7 +296,7 @@ def without_leftovers(text: str) -> ast.Module:
 class WithoutLeftovers(ast.NodeTransformer):
     """Takes out ``if x: pass``, ``else: pass``, imports of functions, and what functions assign and do not read.
 
-    Of choices whose two ways are the same it keeps one.
+    Of choices whose two ways are the same it keeps one, and of contexts that do nothing the block.
     """
 
     read: frozenset[str] | None = None
@@ -308,6 +308,9 @@ class WithoutLeftovers(ast.NodeTransformer):
             self.read = frozenset(name.id for name in names)
         super().generic_visit(node)
         read, self.read = self.read, around
+        if is_move(node):  # of two moves to one place the fixer leaves one, with what either is given
+            node.func.value = node.func.value.func.value if is_move(node.func.value) else node.func.value
+            node.args, node.keywords = [], []
         if isinstance(node, ast.IfExp) and ast.dump(node.body) == ast.dump(node.orelse):
             return node.body
         for field in ("body", "orelse", "finalbody"):
@@ -325,6 +328,10 @@ class WithoutLeftovers(ast.NodeTransformer):
         if isinstance(node, ast.If) and all(isinstance(item, ast.Pass) for item in node.orelse):
             node.orelse = []
         return node
+
+
+def is_move(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"
 
 
 def gives_to_nobody(statement: ast.stmt, read: frozenset[str] | None) -> bool:
