@@ -33,6 +33,10 @@ UNWRAPPED = {
         "if a:\n    with torch.cuda.device(1):\n        with torch.cuda.stream(stream):\n            f()\n",
         "if a:\n    f()\n",
     ),
+    "nothing is left in it": (
+        "def f(x):\n    with torch.cuda.device(1):\n        torch.cuda.empty_cache()\n    return x\n",
+        "def f(x):\n    return x\n",
+    ),
     "tabs": ("if a:\n\twith torch.cuda.device(1):\n\t\tf()\n", "if a:\n\tf()\n"),
 }
 

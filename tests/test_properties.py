@@ -322,6 +322,7 @@ class WithoutLeftovers(ast.NodeTransformer):
                 for one in suite
                 for item in (one.body if has_one_way(one) or is_context_of_nothing(one) else [one])
                 if not guards_nothing(item) and not isinstance(item, IMPORTS) and not gives_to_nobody(item, read)
+                if item is one or not isinstance(item, ast.Pass)
             ]
             if kept != suite:
                 setattr(node, field, kept or ([ast.Pass()] if field == "body" else []))

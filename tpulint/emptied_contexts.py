@@ -5,33 +5,37 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.emptied import has_comment
 from tpulint.model import Span
 from tpulint.restructuring import Change, Rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.fixes import FixBuilder
     from tpulint.semantic import SemanticIndex
 
 _NOTHING = "contextlib.nullcontext"
 
 
-def emptied_contexts(before: SemanticIndex, after: SemanticIndex) -> list[Change]:
-    """The changes that leave the blocks of such contexts, since the fixes, in the block around them.
-
-    Of those that stand in each other only the outermost.
-    """
+def emptied_contexts(before: SemanticIndex, after: SemanticIndex) -> list[ast.With]:
+    """Such contexts since the fixes; of those that stand in each other only the outermost."""
     if not after.mentions(r"\bnullcontext\b") or before.mentions(r"\bnullcontext\b"):
         return []
-    found: list[Change] = []
-    done: list[ast.With] = []
-    for node in _contexts_of_nothing(after):
-        if any(after.tree.encloses(other, node) for other in done):
-            continue
-        changes = _unwrapped(after, node)
-        if changes is not None:
-            done.append(node)
-            found += changes
-    return found
+    found = [node for node in _contexts_of_nothing(after) if _goes(after, node) or unwrapped(after, node) is not None]
+    return [node for node in found if not any(o is not node and after.tree.encloses(o, node) for o in found)]
+
+
+def take_out(fix: FixBuilder, index: SemanticIndex, node: ast.With) -> None:
+    """Leave the block of a context alone, and nothing where nothing is left of that."""
+    if _goes(index, node):
+        fix.delete(node)
+        return
+    for span, text in unwrapped(index, node) or ():
+        fix.replace(span, text)
+
+
+def _goes(index: SemanticIndex, node: ast.With) -> bool:
+    return isinstance(node.body[0], ast.Pass) and len(node.body) == 1 and not has_comment(index, node)
 
 
 def _contexts_of_nothing(index: SemanticIndex) -> Iterator[ast.With]:
@@ -43,7 +47,7 @@ def _contexts_of_nothing(index: SemanticIndex) -> Iterator[ast.With]:
                 yield node
 
 
-def _unwrapped(index: SemanticIndex, node: ast.With) -> list[Change] | None:
+def unwrapped(index: SemanticIndex, node: ast.With) -> list[Change] | None:
     """The changes that unwrap a block; None where a comment stands beside its header, or rows are odd."""
     source, tree = index.source, index.tree
     head, first, last = (source.row(at) for at in (tree.start(node), tree.start(node.body[0]), tree.end(node.body[-1])))

@@ -266,13 +266,13 @@ def _without_emptied_guards(before: SemanticIndex, after: SemanticIndex) -> Sour
 
 def _without_emptied_contexts(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
     """The file whose blocks stand without contexts that do nothing; None when there are none."""
-    from tpulint.emptied_contexts import emptied_contexts
+    from tpulint.emptied_contexts import emptied_contexts, take_out
 
+    gone = emptied_contexts(before, after)
     builder = FixBuilder(after, ImportTable(after), "remove contexts", Applicability.SAFE, "", Scope.STATEMENT)
-    changes = emptied_contexts(before, after)
-    for span, text in changes:
-        builder.replace(span, text)
-    fix = builder.build() if changes else None
+    for node in gone:
+        take_out(builder, after, node)
+    fix = builder.build() if gone else None
     return _applied(after, [fix]) if fix is not None else None
 
 
