@@ -429,6 +429,61 @@ def test_models_that_are_chosen_by_name(tmp_path: Path, made: str) -> None:
     agree(tmp_path, train=program, nets=nets)
 
 
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        ("opt.model_class(opt)", "TPU101"),
+        ("self.opt.model_class(opt)", "TPU101"),
+        ("other.model_class(opt)", ""),
+        ("opt.other_class(opt)", ""),
+    ],
+)
+def test_classes_that_are_chosen_into_options(tmp_path: Path, made: str, code: str) -> None:
+    net = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, opt):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, inputs):
+            x, mask = inputs
+            length = mask.sum(dim=1)
+            return self.layer(x) * len(length.cpu().numpy())  # {}
+
+    class Unused(nn.Module):
+        def forward(self, x):
+            return x * len(x.cpu().numpy())
+    """
+    program = """\
+    import torch
+    from net import Net
+
+    class Trainer:
+        def __init__(self, opt, other):
+            self.opt = opt
+            self.model = {made}.to(opt.device)
+            self.optimizer = torch.optim.Adam(self.model.parameters())
+
+        def run(self, loader):
+            for at, batch in enumerate(loader):
+                inputs = [batch[name].to(self.opt.device) for name in self.opt.columns]
+                loss = self.model(inputs).mean() + batch["y"].to(self.opt.device).mean()
+                loss.backward()
+                self.optimizer.step()
+
+    if __name__ == "__main__":
+        opt = parser.parse_args()
+        classes = {{"net": Net, "again": Net}}
+        opt.model_class = classes[opt.name]
+        opt.device = torch.device("cuda")
+        Trainer(opt, load_options()).run(make_loader())
+    """
+    agree(tmp_path, net=net.format(code), train=program.format(made=made))
+
+
 def test_a_loader_that_moves_its_batches_ahead(tmp_path: Path) -> None:
     ahead = """\
     class Prefetcher:
