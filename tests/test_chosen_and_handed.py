@@ -484,6 +484,89 @@ def test_classes_that_are_chosen_into_options(tmp_path: Path, made: str, code: s
     agree(tmp_path, net=net.format(code), train=program.format(made=made))
 
 
+def test_layers_of_lists_of_lists(tmp_path: Path) -> None:
+    layers = """\
+    from torch import nn
+    from torch.nn.utils import weight_norm
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = weight_norm(nn.Linear(4, 4))  # TPU135
+
+        def up(self, x):
+            print(x.mean().item())  # TPU101
+            return self.inner(x)
+
+        def down(self, x):
+            print(x.mean().item())  # TPU101
+            return x
+
+        def extra(self, x):
+            print(x.mean().item())
+            return self.inner(x)
+
+    class Unused(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(4, 4)
+
+        def up(self, x):
+            print(x.mean().item())
+            return self.inner(x)
+    """
+    unused = """\
+    from torch import nn
+    from torch.nn.utils import weight_norm
+
+    class Tall(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = weight_norm(nn.Linear(4, 4))
+
+        def side(self, x):
+            return self.inner(x)
+
+        def _other(self, x):
+            return self.inner(x)
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from layers import Layer, Unused
+    from unused import Tall
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            blocks = []
+            for _ in range(3):
+                block = []
+                for _ in range(2):
+                    block += [Layer()]
+                blocks += [nn.ModuleList(block)]
+            self.blocks = nn.ModuleList(blocks)
+            self.others = nn.ModuleList([Unused()])
+            self.tall = nn.ModuleList([Tall()])
+
+        def forward(self, x):
+            for block in self.blocks:
+                for layer in block:
+                    x = layer.up(x)
+            for at, block in enumerate(reversed(self.blocks)):
+                for layer in reversed(block):
+                    x = layer.down(x)
+            return x
+
+    net = Net().to("cuda")
+    optimizer = torch.optim.Adam(net.parameters())
+    for x in loader:
+        net(x.to("cuda")).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, select="TPU101,TPU135", train=program, layers=layers, unused=unused)
+
+
 def test_a_loader_that_moves_its_batches_ahead(tmp_path: Path) -> None:
     ahead = """\
     class Prefetcher:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import Kind, Side
+from tpulint.semantic import FUNCTIONS, FunctionNode, Kind, Side
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
@@ -73,10 +73,10 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
         if owner is None and index.step_loops and not index.mentions("remove_weight_norm"):
             found.append((call, operation, name))
             turns.append(STEP)
-        forward = None if owner is None else index.definitions.method(owner, "forward")
-        if forward is not None:
+        runs = [] if owner is None else _runs_of(ctx, owner)
+        if runs:
             found.append((call, operation, name))
-            turns += [turn for turn in [index.turn_code.turn_of(forward.body[0])] if turn is not None]
+            turns += [turn for run in runs if (turn := index.turn_code.turn_of(run.body[0])) is not None]
     # A file of layers is one model: which of them the others are made of, an option or a list may say.
     for call, operation, name in found if turns else ():
         yield ctx.finding(
@@ -87,6 +87,15 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation, ""),
         )
+
+
+def _runs_of(ctx: FileContext, owner: ast.ClassDef) -> list[FunctionNode]:
+    """The forward pass of a class, and of one that has none what it is asked for instead: ``layer.up(x)``."""
+    definitions = ctx.index.definitions
+    forward = definitions.method(owner, "forward")
+    if forward is not None or not definitions.is_module_class(owner):
+        return [] if forward is None else [forward]
+    return [item for item in owner.body if isinstance(item, FUNCTIONS) and not item.name.startswith("_")]
 
 
 def _is_of_sparse(ctx: FileContext, call: ast.Call) -> bool:
