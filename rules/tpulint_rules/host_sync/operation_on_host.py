@@ -12,6 +12,7 @@ from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
+from tpulint_rules.host_sync._resizing import RESIZING, UPSAMPLE, has_gradient_on_host, runs_on_host
 from tpulint_rules.host_sync._scaled_products import add_scaled_product
 
 _NAMES = {
@@ -144,9 +145,9 @@ def _gradient(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
     if not call.args or isinstance(call.args[0], ast.Starred):
         return None
     name = ctx.index.qualified_name(call.func)
-    if name in on_host.BACKWARD:
+    if name in on_host.BACKWARD or (name in RESIZING and has_gradient_on_host(call, name)):
         return name.rpartition(".")[2], call.args[0]
-    return _layer(ctx, call, on_host.BACKWARD_LAYERS) if name is None else None
+    return _layer(ctx, call, on_host.BACKWARD_LAYERS, is_gradient=True) if name is None else None
 
 
 def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
@@ -157,8 +158,9 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
         if not call.args or isinstance(call.args[0], ast.Starred):
             return None
         tensor, rest = call.args[0], call.args[1:]
-        if head == "torch.nn.functional" and last in ("one_hot", "interpolate"):
-            return (last, tensor) if _asks_host(call, last, rest) else None
+        if head == "torch.nn.functional" and last in ("one_hot", "interpolate", "upsample"):
+            asks_host = runs_on_host(ctx, call, name) if name in RESIZING else _counts_classes(call, rest)
+            return (last, tensor) if asks_host else None
         if last in on_host.SCALED and head == "torch":
             return (last, tensor) if _is_scaled(call, plain=3) else None
         if last not in _NAMES.get(head, ()):
@@ -180,12 +182,9 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
     return last, tensor
 
 
-def _asks_host(call: ast.Call, name: str, rest: list[ast.expr]) -> bool:
-    """Whether the options of a call lead to the host."""
-    if name == "one_hot":
-        return not rest and not any(item.arg in ("num_classes", None) for item in call.keywords)
-    options = {item.arg: item.value.value for item in call.keywords if isinstance(item.value, ast.Constant)}
-    return options.get("mode") in on_host.HOST_MODES or options.get("antialias") is True
+def _counts_classes(call: ast.Call, rest: list[ast.expr]) -> bool:
+    """Whether ``one_hot`` looks for the largest class itself."""
+    return not rest and not any(item.arg in ("num_classes", None) for item in call.keywords)
 
 
 def _is_scaled(call: ast.Call, plain: int) -> bool:
@@ -197,22 +196,32 @@ def _is_scaled(call: ast.Call, plain: int) -> bool:
     return any(number not in ("1", "1.0") for number in numbers)
 
 
-def _layer(ctx: FileContext, call: ast.Call, layers: Set[str]) -> tuple[str, ast.expr] | None:
-    """A module of torch whose forward pass is such an operation; one of a list as well."""
+def _layer(
+    ctx: FileContext, call: ast.Call, layers: Set[str], is_gradient: bool = False
+) -> tuple[str, ast.expr] | None:
+    """A module of torch whose forward pass is such an operation, or whose gradient; one of a list as well."""
     if not call.args or not isinstance(call.func, ast.Name | ast.Attribute | ast.Subscript):
         return None
-    made: list[str | None] = []
-    for item in ctx.index.members_of(call.func):
-        made += [
-            ctx.index.qualified_name(creation.node.func) if isinstance(creation.node, ast.Call) else None
-            for creation in ctx.index.moves.creations.of(item)
-            if not creation.path
-        ]
-    names = {name.removeprefix("torch.nn.") for name in made if name is not None and name.startswith("torch.")}
+    made = [
+        creation.node
+        for item in ctx.index.members_of(call.func)
+        for creation in ctx.index.moves.creations.of(item)
+        if not creation.path
+    ]
+    named = [(ctx.index.qualified_name(node.func), node) for node in made if isinstance(node, ast.Call)]
+    names = {name.removeprefix("torch.nn.") for name, _ in named if name is not None and name.startswith("torch.")}
     if len(call.args) == _TAKEN_BY_CTC:
         names &= {"CTCLoss"}  # of the losses that an option chooses from, no other takes lengths
-    if len(names) != 1 or not names <= layers:
+    if len(names) != 1 or not (names <= layers or _resizes(ctx, named, is_gradient)):
         return None
     # Where the batch is cannot always be told; what the layer gives is where the layer is.
     batch = call.args[0]
     return names.pop(), call if ctx.index.value(batch).side is Side.UNKNOWN else batch
+
+
+def _resizes(ctx: FileContext, made: list[tuple[str | None, ast.Call]], is_gradient: bool) -> bool:
+    """Whether all that a layer may be are ``nn.Upsample``, each in a way that the host computes."""
+    return all(
+        name == UPSAMPLE and (has_gradient_on_host(call, name) if is_gradient else runs_on_host(ctx, call, name))
+        for name, call in made
+    )
