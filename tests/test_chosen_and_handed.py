@@ -429,6 +429,144 @@ def test_models_that_are_chosen_by_name(tmp_path: Path, made: str) -> None:
     agree(tmp_path, train=program, nets=nets)
 
 
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        ("opt.model_class(opt)", "TPU101"),
+        ("self.opt.model_class(opt)", "TPU101"),
+        ("other.model_class(opt)", ""),
+        ("opt.other_class(opt)", ""),
+    ],
+)
+def test_classes_that_are_chosen_into_options(tmp_path: Path, made: str, code: str) -> None:
+    net = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, opt):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, inputs):
+            x, mask = inputs
+            length = mask.sum(dim=1)
+            return self.layer(x) * len(length.cpu().numpy())  # {}
+
+    class Unused(nn.Module):
+        def forward(self, x):
+            return x * len(x.cpu().numpy())
+    """
+    program = """\
+    import torch
+    from net import Net
+
+    class Trainer:
+        def __init__(self, opt, other):
+            self.opt = opt
+            self.model = {made}.to(opt.device)
+            self.optimizer = torch.optim.Adam(self.model.parameters())
+
+        def run(self, loader):
+            for at, batch in enumerate(loader):
+                inputs = [batch[name].to(self.opt.device) for name in self.opt.columns]
+                loss = self.model(inputs).mean() + batch["y"].to(self.opt.device).mean()
+                loss.backward()
+                self.optimizer.step()
+
+    if __name__ == "__main__":
+        opt = parser.parse_args()
+        classes = {{"net": Net, "again": Net}}
+        opt.model_class = classes[opt.name]
+        opt.device = torch.device("cuda")
+        Trainer(opt, load_options()).run(make_loader())
+    """
+    agree(tmp_path, net=net.format(code), train=program.format(made=made))
+
+
+def test_layers_of_lists_of_lists(tmp_path: Path) -> None:
+    layers = """\
+    from torch import nn
+    from torch.nn.utils import weight_norm
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = weight_norm(nn.Linear(4, 4))  # TPU135
+
+        def up(self, x):
+            print(x.mean().item())  # TPU101
+            return self.inner(x)
+
+        def down(self, x):
+            print(x.mean().item())  # TPU101
+            return x
+
+        def extra(self, x):
+            print(x.mean().item())
+            return self.inner(x)
+
+    class Unused(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(4, 4)
+
+        def up(self, x):
+            print(x.mean().item())
+            return self.inner(x)
+    """
+    unused = """\
+    from torch import nn
+    from torch.nn.utils import weight_norm
+
+    class Tall(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = weight_norm(nn.Linear(4, 4))
+
+        def side(self, x):
+            return self.inner(x)
+
+        def _other(self, x):
+            return self.inner(x)
+    """
+    program = """\
+    import torch
+    from torch import nn
+    from layers import Layer, Unused
+    from unused import Tall
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            blocks = []
+            for _ in range(3):
+                block = []
+                for _ in range(2):
+                    block += [Layer()]
+                blocks += [nn.ModuleList(block)]
+            self.blocks = nn.ModuleList(blocks)
+            self.others = nn.ModuleList([Unused()])
+            self.tall = nn.ModuleList([Tall()])
+
+        def forward(self, x):
+            for block in self.blocks:
+                for layer in block:
+                    x = layer.up(x)
+            for at, block in enumerate(reversed(self.blocks)):
+                for layer in reversed(block):
+                    x = layer.down(x)
+            return x
+
+    net = Net().to("cuda")
+    optimizer = torch.optim.Adam(net.parameters())
+    for x in loader:
+        net(x.to("cuda")).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, select="TPU101,TPU135", train=program, layers=layers, unused=unused)
+
+
 def test_a_loader_that_moves_its_batches_ahead(tmp_path: Path) -> None:
     ahead = """\
     class Prefetcher:

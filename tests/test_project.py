@@ -885,6 +885,19 @@ def test_wrapper_whose_model_another_file_takes_out(tmp_path: Path, before: str,
     assert ("DataParallel" not in (tmp_path / "main.py").read_text()) == is_whole
 
 
+@pytest.mark.parametrize(("read", "is_whole"), [("model.module.width", False), ("model.width", True)])
+def test_wrapper_whose_model_a_file_takes_out_that_a_function_imports(
+    tmp_path: Path, read: str, is_whole: bool
+) -> None:
+    (tmp_path / "evaluation.py").write_text(f"def validate(model, x):\n    return model(x).sum() * {read}\n")
+    (tmp_path / "main.py").write_text(
+        "import torch\n\n\ndef main(options):\n    if options.deep:\n        from evaluation import validate\n"
+        "    model = torch.nn.DataParallel(torch.nn.Linear(2, 2))\n    validate(model, torch.ones(2, 2))\n"
+    )
+    tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert ("DataParallel" not in (tmp_path / "main.py").read_text()) == is_whole
+
+
 @pytest.mark.parametrize(
     ("read", "is_whole"),
     [

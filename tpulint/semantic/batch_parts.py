@@ -26,7 +26,12 @@ class BatchParts:
         self._flow = flow
 
     def has(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether a variable is a part of what a loop deals out: ``for x, y in ...``, ``x = batch["x"]``."""
+        """Whether a variable is a part of what a loop deals out: ``for x, y in ...``, ``x = batch["x"]``.
+
+        Or what is asked of it at once: ``batch["x"].to(device)``.
+        """
+        if isinstance(node, ast.Subscript):
+            return self._is_dealt(node.value)
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and depth < _PARTS else ()
         return bool(bindings) and all(self._is_bound_to_one(binding, depth) for binding in bindings)
 

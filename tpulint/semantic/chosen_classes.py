@@ -12,7 +12,8 @@ from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
 from tpulint.semantic.registries import registered_classes
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ _DEPTH = 6
 class ChosenClasses:
     """Answers about one file, whose ``Imported`` asks."""
 
-    def __init__(self, names: Names, flow: Flow, imported: Imported, handed: HandedObjects) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, imported: Imported, handed: HandedObjects) -> None:
+        self._tree = tree
         self._names = names
         self._flow = flow
         self._imported = imported
@@ -39,9 +41,10 @@ class ChosenClasses:
     def by(self, func: ast.expr, index: SemanticIndex | None = None, depth: int = 0) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
 
-        Also of a variable with such a value, one that branches set to a class each, a class of a chosen module, any
-        module class of a module that is asked by name, ``getattr(models, args.model)``, and what a function of another
-        file returns so. ``index`` is that of the file itself, where it is at hand.
+        Also of a variable with such a value, an attribute that options are given so, one that branches set to a class
+        each, a class of a chosen module, any module class of a module that is asked by name,
+        ``getattr(models, args.model)``, and what a function of another file returns so. ``index`` is that of the file
+        itself, where it is at hand.
         """
         registered = registered_classes(self._imported, func)
         if registered:
@@ -57,6 +60,9 @@ class ChosenClasses:
             plain = all(binding.kind == "assign" for binding in bindings)
             values = [(binding.value, binding.path) for binding in bindings] if plain else []
             values = [(chosen, ())] if is_imported else values
+        given = self._given_to_options(func) if member else []
+        if given:
+            member, values = "", [(value, ()) for value in given]
         found: list[Definition | None] = []
         for value, path in values:
             of_module = self._of_chosen_module(value)
@@ -73,6 +79,19 @@ class ChosenClasses:
                 found.append(item)
         known = [item for item in found if item is not None and item.is_class]
         return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _given_to_options(self, func: ast.expr) -> list[ast.expr]:
+        """What the file sets an attribute to of an object that it calls so: ``opt.model_class = classes[opt.name]``."""
+        if not isinstance(func, ast.Attribute) or last_name(func.value) in ("", "self"):
+            return []
+        found: list[ast.expr] = []
+        for node in self._tree.attributes_called(func.attr):
+            statement = self._tree.parents.get(node)
+            if isinstance(node.ctx, ast.Store) and last_name(node.value) == last_name(func.value):
+                if not isinstance(statement, ast.Assign):
+                    return []
+                found.append(statement.value)
+        return found
 
     def _of_named(self, node: ast.expr | None, index: SemanticIndex | None, depth: int) -> list[Definition]:
         """The module classes of a module which is asked for one by name, itself or by a function of another file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from tpulint.semantic.bindings import Binding
@@ -83,9 +83,10 @@ class Imported:
         """The file as others see it."""
         return None if self._library is None else self._library.file(self._path, os.path.abspath(self._path))
 
-    def files(self) -> Iterator[SemanticIndex]:
-        """Files of the project that imports at the top of this one read."""
-        for statement in self._tree.module.body if self._library is not None else ():
+    def files(self, anywhere: bool = False) -> Iterator[SemanticIndex]:
+        """Files of the project that imports at the top of this one read, or ``anywhere``, be it in a function."""
+        statements: Iterable[ast.AST] = self._tree.binders if anywhere else self._tree.module.body
+        for statement in statements if self._library is not None else ():
             assert self._library is not None
             found: list[SemanticIndex | None] = []
             if isinstance(statement, ast.ImportFrom):

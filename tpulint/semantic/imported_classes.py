@@ -49,7 +49,7 @@ class ImportedClasses:
         self._returned_by = returned_by
         self._lists = ModuleLists(tree, names, flow.bindings_of, returned_by)
         self._memo: dict[ast.expr, tuple[Definition, ...]] = {}
-        self.chosen = ChosenClasses(names, flow, imported, handed)
+        self.chosen = ChosenClasses(tree, names, flow, imported, handed)
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""

@@ -10,6 +10,8 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _DEPTH = 6
+_FILLED = ("assign", "augment")
+"""How a list is made, ``layers = []``, and what is added to it, ``layers += [Layer()]``."""
 SEQUENTIAL = "torch.nn.Sequential"
 
 
@@ -46,9 +48,13 @@ class ModuleLists:
         bindings = list(self._bindings_of(node))
         if isinstance(node, ast.Name) and bindings and all(b.kind == "parameter" for b in bindings):
             return [node]  # a list that the function is given: asked for its class, one tells that of its elements
-        values = [b.value for b in bindings if b.kind == "assign" and not b.path]
+        values = [b.value for b in bindings if b.kind in _FILLED and not b.path]
         parts = [part for value in values if value is not None for part in self.parts_of(value, depth + 1)]
-        return parts + self._appended_to(node) if values else []
+        for binding in bindings:
+            if binding.kind == "loop" and binding.value is not None:  # `for block in self.blocks: for layer in block:`
+                inner = self.gone_through(binding.value, binding.path, depth + 1)
+                parts += [part for whole in inner for part in self.parts_of(whole, depth + 1)]
+        return parts + self._appended_to(node) if values else parts
 
     def _made_by(self, func: ast.expr) -> list[ast.expr]:
         """What a function of this file returns: a list that it fills, ``self.layers = make_layers(config)``."""
@@ -56,10 +62,10 @@ class ModuleLists:
         function = bindings[0].node if len(bindings) == 1 else None
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
-    def gone_through(self, node: ast.expr, path: tuple[int, ...]) -> list[ast.expr]:
+    def gone_through(self, node: ast.expr, path: tuple[int, ...], depth: int = 0) -> list[ast.expr]:
         """What a loop gives a variable: ``for layer in self.layers``, ``for i, layer in enumerate(self.layers)``."""
         container = container_of(self._names, node, path)
-        return [] if container is None else self.parts_of(container)
+        return [] if container is None else self.parts_of(container, depth)
 
     def _written(self, items: list[ast.expr], depth: int) -> list[ast.expr]:
         found: list[ast.expr] = []
@@ -88,6 +94,8 @@ def container_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> ast.exp
             return container_of(names, node.args[0], path[1:])
         if name == "builtins.zip" and path and 0 <= path[0] < len(node.args):
             return container_of(names, node.args[path[0]], path[1:])
+        if name == "builtins.reversed":
+            return container_of(names, node.args[0], path)
     return None if path else node
 
 

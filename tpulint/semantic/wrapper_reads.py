@@ -75,7 +75,8 @@ def _files_below(index: SemanticIndex) -> list[SemanticIndex]:
     """Files that a file imports, itself or through others."""
     files = [index]
     for file in files:  # grows while it is walked
-        files += [other for other in file.imported.files() if other not in files][: _MOST_FILES - len(files)]
+        found = dict.fromkeys(file.imported.files(anywhere=True))
+        files += [other for other in found if other not in files][: _MOST_FILES - len(files)]
     return files[1:]
 
 

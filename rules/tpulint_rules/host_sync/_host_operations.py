@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+_RESIZED = (
+    "of images the modes `nearest`, `bilinear` and `area` run on the device; of series and volumes "
+    "`x.repeat_interleave(2, dim)` for each dimension is the same as `nearest` by whole factors"
+)
 INSTEAD = {
     "addmm": "`beta * x + alpha * (a @ b)` stays on the device",
     "bincount": "`F.one_hot(x, count).sum(0)` counts on the device",
@@ -32,7 +36,9 @@ INSTEAD = {
     "weight_norm": "`g * v / v.norm(dim=...)`, written out in the forward pass, is the same on the device",
     "spectral_norm": "`torch.nn.utils.spectral_norm`, the older of the two, stays on the device",
     "MultivariateNormal": "of a diagonal covariance `Independent(Normal(mean, variance.sqrt()), 1)` is the same",
-    "interpolate": "the modes `nearest`, `bilinear` and `area` run on the device",
+    "interpolate": _RESIZED,
+    "upsample": _RESIZED,
+    "Upsample": _RESIZED,
 }
 """What does the same on the device, where something does."""
 
@@ -99,5 +105,3 @@ DISTRIBUTIONS = {
     "Poisson": frozenset({"log_prob", "sample"}), "RelaxedOneHotCategorical": frozenset({"log_prob"}),
 }  # fmt: skip
 """Methods of classes of torch.distributions, with arguments not checked."""
-HOST_MODES = frozenset({"bicubic", "nearest-exact"})
-"""Modes of ``interpolate``."""

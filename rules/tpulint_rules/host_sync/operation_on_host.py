@@ -7,11 +7,12 @@ from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import Kind, Side
+from tpulint.semantic import FUNCTIONS, FunctionNode, Kind, Side
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
+from tpulint_rules.host_sync._resizing import RESIZING, UPSAMPLE, has_gradient_on_host, runs_on_host
 from tpulint_rules.host_sync._scaled_products import add_scaled_product
 
 _NAMES = {
@@ -73,10 +74,10 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
         if owner is None and index.step_loops and not index.mentions("remove_weight_norm"):
             found.append((call, operation, name))
             turns.append(STEP)
-        forward = None if owner is None else index.definitions.method(owner, "forward")
-        if forward is not None:
+        runs = [] if owner is None else _runs_of(ctx, owner)
+        if runs:
             found.append((call, operation, name))
-            turns += [turn for turn in [index.turn_code.turn_of(forward.body[0])] if turn is not None]
+            turns += [turn for run in runs if (turn := index.turn_code.turn_of(run.body[0])) is not None]
     # A file of layers is one model: which of them the others are made of, an option or a list may say.
     for call, operation, name in found if turns else ():
         yield ctx.finding(
@@ -87,6 +88,15 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation, ""),
         )
+
+
+def _runs_of(ctx: FileContext, owner: ast.ClassDef) -> list[FunctionNode]:
+    """The forward pass of a class, and of one that has none what it is asked for instead: ``layer.up(x)``."""
+    definitions = ctx.index.definitions
+    forward = definitions.method(owner, "forward")
+    if forward is not None or not definitions.is_module_class(owner):
+        return [] if forward is None else [forward]
+    return [item for item in owner.body if isinstance(item, FUNCTIONS) and not item.name.startswith("_")]
 
 
 def _is_of_sparse(ctx: FileContext, call: ast.Call) -> bool:
@@ -135,9 +145,9 @@ def _gradient(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
     if not call.args or isinstance(call.args[0], ast.Starred):
         return None
     name = ctx.index.qualified_name(call.func)
-    if name in on_host.BACKWARD:
+    if name in on_host.BACKWARD or (name in RESIZING and has_gradient_on_host(call, name)):
         return name.rpartition(".")[2], call.args[0]
-    return _layer(ctx, call, on_host.BACKWARD_LAYERS) if name is None else None
+    return _layer(ctx, call, on_host.BACKWARD_LAYERS, is_gradient=True) if name is None else None
 
 
 def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
@@ -148,8 +158,9 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
         if not call.args or isinstance(call.args[0], ast.Starred):
             return None
         tensor, rest = call.args[0], call.args[1:]
-        if head == "torch.nn.functional" and last in ("one_hot", "interpolate"):
-            return (last, tensor) if _asks_host(call, last, rest) else None
+        if head == "torch.nn.functional" and last in ("one_hot", "interpolate", "upsample"):
+            asks_host = runs_on_host(ctx, call, name) if name in RESIZING else _counts_classes(call, rest)
+            return (last, tensor) if asks_host else None
         if last in on_host.SCALED and head == "torch":
             return (last, tensor) if _is_scaled(call, plain=3) else None
         if last not in _NAMES.get(head, ()):
@@ -171,12 +182,9 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
     return last, tensor
 
 
-def _asks_host(call: ast.Call, name: str, rest: list[ast.expr]) -> bool:
-    """Whether the options of a call lead to the host."""
-    if name == "one_hot":
-        return not rest and not any(item.arg in ("num_classes", None) for item in call.keywords)
-    options = {item.arg: item.value.value for item in call.keywords if isinstance(item.value, ast.Constant)}
-    return options.get("mode") in on_host.HOST_MODES or options.get("antialias") is True
+def _counts_classes(call: ast.Call, rest: list[ast.expr]) -> bool:
+    """Whether ``one_hot`` looks for the largest class itself."""
+    return not rest and not any(item.arg in ("num_classes", None) for item in call.keywords)
 
 
 def _is_scaled(call: ast.Call, plain: int) -> bool:
@@ -188,22 +196,32 @@ def _is_scaled(call: ast.Call, plain: int) -> bool:
     return any(number not in ("1", "1.0") for number in numbers)
 
 
-def _layer(ctx: FileContext, call: ast.Call, layers: Set[str]) -> tuple[str, ast.expr] | None:
-    """A module of torch whose forward pass is such an operation; one of a list as well."""
+def _layer(
+    ctx: FileContext, call: ast.Call, layers: Set[str], is_gradient: bool = False
+) -> tuple[str, ast.expr] | None:
+    """A module of torch whose forward pass is such an operation, or whose gradient; one of a list as well."""
     if not call.args or not isinstance(call.func, ast.Name | ast.Attribute | ast.Subscript):
         return None
-    made: list[str | None] = []
-    for item in ctx.index.members_of(call.func):
-        made += [
-            ctx.index.qualified_name(creation.node.func) if isinstance(creation.node, ast.Call) else None
-            for creation in ctx.index.moves.creations.of(item)
-            if not creation.path
-        ]
-    names = {name.removeprefix("torch.nn.") for name in made if name is not None and name.startswith("torch.")}
+    made = [
+        creation.node
+        for item in ctx.index.members_of(call.func)
+        for creation in ctx.index.moves.creations.of(item)
+        if not creation.path
+    ]
+    named = [(ctx.index.qualified_name(node.func), node) for node in made if isinstance(node, ast.Call)]
+    names = {name.removeprefix("torch.nn.") for name, _ in named if name is not None and name.startswith("torch.")}
     if len(call.args) == _TAKEN_BY_CTC:
         names &= {"CTCLoss"}  # of the losses that an option chooses from, no other takes lengths
-    if len(names) != 1 or not names <= layers:
+    if len(names) != 1 or not (names <= layers or _resizes(ctx, named, is_gradient)):
         return None
     # Where the batch is cannot always be told; what the layer gives is where the layer is.
     batch = call.args[0]
     return names.pop(), call if ctx.index.value(batch).side is Side.UNKNOWN else batch
+
+
+def _resizes(ctx: FileContext, made: list[tuple[str | None, ast.Call]], is_gradient: bool) -> bool:
+    """Whether all that a layer may be are ``nn.Upsample``, each in a way that the host computes."""
+    return all(
+        name == UPSAMPLE and (has_gradient_on_host(call, name) if is_gradient else runs_on_host(ctx, call, name))
+        for name, call in made
+    )
