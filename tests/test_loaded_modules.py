@@ -124,3 +124,43 @@ def test_the_number_of_the_gpu_is_kept_for_cuda(place: str, moved: str) -> None:
         assert f'torch.load(path, map_location="cpu").to({moved})\n' in text
     else:
         assert ".to(" not in text and text.count('if torch.cuda.is_available() else "cpu"') == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "is_moved"),
+    [
+        ("print(net(torch.randn(2, 4, device=device)))", True),
+        ("answer = net(other)\n    print(answer.detach())", True),
+        ("inner(net, other)", True),
+        ("print(net(other))", False),
+        ("print(net, other(batch))", False),
+        ("net.load_state_dict(other)", False),
+        ("net = nn.Linear(4, 4)\n    print(net(batch))", False),
+    ],
+)
+def test_modules_that_a_function_is_given(body: str, is_moved: bool) -> None:
+    text = f"def inner(model, x):\n    return model(x).detach()\n\ndef show(net, other):\n    {body}\n\n"
+    load = 'torch.load(path, map_location=f"cuda:{gpu}")'
+    moved = 'torch.load(path, map_location="cpu")' + ".to(device)" * is_moved
+    assert fixed(f"{text}kept = {load}\nshow(kept, loader)\n") == f"{text}kept = {moved}\nshow(kept, loader)\n"
+
+
+@pytest.mark.parametrize(
+    ("use", "moved"),
+    [
+        ("print(kept.shape)", "{}.to(device)"),
+        ("print(kept.unsqueeze(0))", "{}.to(device)"),
+        ("print(kept.shape)\nkept = kept.to(device)", "{}"),
+        ("print([one.shape for one in kept])", "xm.send_cpu_data_to_device({}, torch_xla.device())"),
+        ("print(kept[-1].detach())", "xm.send_cpu_data_to_device({}, torch_xla.device())"),
+        ("for one in kept:\n    print(one.ndim)", "xm.send_cpu_data_to_device({}, torch_xla.device())"),
+        ("for one in kept:\n    print(one(batch))", "{}"),  # modules, whose parameters such a call spoils
+        ('print(kept["words"].shape, kept["epoch"], kept)', "{}"),
+        ("print(kept[0])", "{}"),
+        ("print(kept[0].shape)\nmodel.load_state_dict(kept[1])", "{}"),
+    ],
+)
+def test_tensors_move_behind_the_load(use: str, moved: str) -> None:
+    """They were on the GPU, alone or in a list."""
+    loaded = moved.format('torch.load(path, map_location="cpu")')
+    assert fixed(f'kept = torch.load(path, map_location=f"cuda:{{gpu}}")\n{use}\n') == f"kept = {loaded}\n{use}\n"

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
 from command import tpulint
 from test_handed_objects import marked
 
@@ -318,3 +319,70 @@ def test_what_a_list_of_moved_tensors_was_made_of_does_not_make_it_one_of_the_ho
                 optimizer.step()
     """
     _assert_marked(tmp_path, "TPU204", net=net, main=main)
+
+
+BLOCKS = """
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Parameter(torch.tensor(0.1))
+
+        def forward(self, x):
+            return x * torch.sigmoid(self.gate).item(){mark}
+    """
+FLOW = """
+    from torch import nn
+
+    class Flow(nn.Module):
+        def __init__(self, parts):
+            super().__init__()
+            self.chain = nn.ModuleList(parts)
+
+        def forward(self, x):
+            for i in range(len(self.chain)):
+                x = self.chain[i](x)
+            return x
+    """
+FILLED = """
+    import torch
+    from torch import nn
+    from blocks import Block
+    from flow import Flow
+
+    def other(blocks):
+        blocks.append(nn.Linear(4, 4))
+
+    def another():
+        blocks = []
+        {elsewhere}
+
+    blocks = []
+    for _ in range(3):
+        {here}
+    model = {whole}.cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+    """
+
+
+@pytest.mark.parametrize("whole", ["nn.Sequential(*blocks)", "Flow(blocks)"])
+@pytest.mark.parametrize(
+    ("here", "elsewhere", "is_told"),
+    [
+        ("blocks.append(Block())", "pass", True),
+        ("blocks.append(nn.Linear(4, 4)); blocks.append(Block())", "pass", True),
+        ("blocks.append(nn.Linear(4, 4))", "blocks.append(Block())", False),
+    ],
+)
+def test_modules_that_a_list_of_the_file_is_filled_with(
+    tmp_path: Path, whole: str, here: str, elsewhere: str, is_told: bool
+) -> None:
+    blocks = BLOCKS.format(mark="  # TPU101" if is_told else "")
+    train = FILLED.format(whole=whole, here=here, elsewhere=elsewhere)
+    _assert_marked(tmp_path, "TPU101", blocks=blocks, flow=FLOW, train=train)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.drawn_arrays import DrawnArrays
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.outside import qualified_in_file
@@ -26,12 +27,14 @@ _DRAWS = frozenset({
     "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
     "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
     "numpy.random.random_sample", "numpy.random.beta", "random.betavariate", "random.normalvariate",
-    "random.triangular", "numpy.random.normal",
+    "random.triangular", "numpy.random.normal", "numpy.random.geometric", "numpy.random.poisson",
+    "numpy.random.binomial",
 })  # fmt: skip
 """Calls that draw one number each, when they are given no size."""
 _ONE_NUMBER = {
     "numpy.random.randint": 2, "numpy.random.rand": 0, "numpy.random.random": 0, "numpy.random.uniform": 2,
     "numpy.random.choice": 1, "numpy.random.random_sample": 0, "numpy.random.beta": 2, "numpy.random.normal": 2,
+    "numpy.random.geometric": 1, "numpy.random.poisson": 1, "numpy.random.binomial": 2,
 }  # fmt: skip
 """Most arguments with which a draw of NumPy is a single number."""
 _KEEPING = frozenset({
@@ -42,7 +45,11 @@ _KEEPING = frozenset({
 """Functions of one number that have another result for another one."""
 _CASTS = frozenset({"long", "int", "float", "squeeze"})
 """Methods of a tensor of one number that give the same number."""
-_OF_SEVERAL = frozenset({"builtins.max", "builtins.min", "builtins.sum"})
+_OF_SEVERAL = frozenset({
+    "builtins.max", "builtins.min", "builtins.sum", "numpy.max", "numpy.min", "numpy.sum", "numpy.amax", "numpy.amin",
+})  # fmt: skip
+_OF_ARRAY = frozenset({"max", "min", "sum"})
+"""Methods of an array that make one number of it."""
 
 
 class ChangingNumbers:
@@ -53,6 +60,7 @@ class ChangingNumbers:
         self._within = within
         """A function that turns of another file run."""
         self._trees = SampleTrees(index)
+        self._arrays = DrawnArrays(index)
         self._bound: dict[Binding, ast.AST | None] = {}
         self._returned: dict[tuple[FunctionNode, tuple[int, ...]], ast.AST | None] = {}
 
@@ -189,9 +197,11 @@ class ChangingNumbers:
             return drawn or (causes[0] if all(causes) else None)
         if name in _OF_SEVERAL and len(call.args) == 1:
             found = self.cause(call.args[0], depth + 1)
-            return found if self._is_draw(found) else None
+            return found if self._is_draw(found) else self._arrays.draw(call.args[0], self._is_in_turn)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
             return self._of_draw(call.func.value) or self._of_written(call.func.value)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_ARRAY and not call.args and name is None:
+            return self._arrays.draw(call.func.value, self._is_in_turn)
         return self._of_returned(call, (), depth)
 
     def _is_draw(self, cause: ast.AST | None) -> bool:
@@ -267,7 +277,8 @@ class ChangingNumbers:
         if binding.kind == "parameter":
             if not isinstance(binding.statement, FUNCTIONS):
                 return None
-            passed = index.definitions.arguments.of(binding.statement, binding.name)
+            arguments, function = index.definitions.arguments, binding.statement
+            passed = arguments.of(function, binding.name) or arguments.when_chosen(function, binding.name)
             found = next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
             return found or (binding.node if self._changes_outside(binding.statement, binding.name) else None)
         if binding.kind == "augment":

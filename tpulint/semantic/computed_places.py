@@ -1,13 +1,21 @@
-"""Indices that are one number on the device, computed in the turn: each value is read, and a graph of its own."""
+"""Places that are one number on the device, computed in the turn: each value is read, and a graph of its own."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+_LABELS = r"(?i)(?:.*_)?(?:labels?|targets?|classes|cls)(?:_.*)?"
+"""What holds one number for each sample, if nothing else is known of it."""
+_WITH_DIMENSIONS = frozenset({"unsqueeze", "view", "reshape", "expand", "repeat"})
 
 
 def indices_of(node: ast.Subscript) -> list[ast.expr]:
@@ -18,7 +26,8 @@ def indices_of(node: ast.Subscript) -> list[ast.expr]:
 def computed_places(index: SemanticIndex) -> Iterator[ast.expr]:
     """All of them in code that runs in turns."""
     for node in index.turn_code.nodes(ast.Subscript) if index.turn_code.exists else ():
-        found = [item for item in indices_of(node) if is_computed_place(index, item)]
+        items = indices_of(node)
+        found = [item for item in items if is_computed_place(index, item) or is_written_by_label(index, node, item)]
         yield from found if found and index.is_device_tensor(node.value) else ()
 
 
@@ -30,6 +39,54 @@ def is_computed_place(index: SemanticIndex, item: ast.expr) -> bool:
         return False
     bindings = index.flow.reaching(item) if isinstance(item, ast.Name) else ()
     return all(_is_of_turn(index, binding.statement) for binding in bindings)
+
+
+def is_written_by_label(index: SemanticIndex, node: ast.Subscript, item: ast.expr) -> bool:
+    """Whether a place is by its name the label of a sample, each of which changes what is kept of its class.
+
+    ``for feature, label in zip(features, labels): centers[label] = 0.9 * centers[label] + 0.1 * feature``
+    """
+    if not isinstance(item, ast.Name) or not index.is_device_tensor(item) or index.dimensions.of(item) is not None:
+        return False
+    bindings = index.flow.reaching(item)
+    if not bindings or not all(_is_label_drawn(index, binding) for binding in bindings):
+        return False
+    loop, text = bindings[0].statement, index.text(node)
+    written = (part for part in index.tree.nodes_in(loop, ast.Subscript) if isinstance(part.ctx, ast.Store))
+    return any(index.text(part) == text for part in written)
+
+
+def computed_shift(index: SemanticIndex, call: ast.Call) -> ast.expr | None:
+    """The read of what the turn has computed, in a shift: ``torch.roll(x, -int(places[i]), -1)``."""
+    name = index.qualified_name(call.func)
+    is_method = name is None and isinstance(call.func, ast.Attribute) and call.func.attr == "roll"
+    if name != "torch.roll" and not is_method:
+        return None
+    for size in index.graph_numbers.sizes(call):
+        for read in index.reads.inside(size):
+            whole = read.tensor
+            while isinstance(whole, ast.Subscript):
+                whole = whole.value
+            bindings = index.flow.reaching(whole) if isinstance(whole, ast.Name) else ()
+            if bindings and all(b.kind == "assign" and _is_of_turn(index, b.statement) for b in bindings):
+                return read.node
+    return None
+
+
+def _is_label_drawn(index: SemanticIndex, binding: Binding) -> bool:
+    pairs = binding.value if binding.kind == "loop" else None
+    if not isinstance(pairs, ast.Call) or index.qualified_name(pairs.func) != "builtins.zip" or len(binding.path) != 1:
+        return False
+    at = binding.path[0]
+    if not 0 <= at < len(pairs.args) or not all(map(index.is_device_tensor, pairs.args)):
+        return False
+    whole = pairs.args[at]
+    if isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Name | ast.Slice):
+        whole = whole.value  # some of the samples
+    is_call = isinstance(whole, ast.Call) and last_name(whole.func) not in _WITH_DIMENSIONS
+    if not is_call and not isinstance(whole, ast.Name | ast.Attribute):
+        return False
+    return any(re.fullmatch(_LABELS, name) for name in (binding.name, last_name(whole)))
 
 
 def _is_of_turn(index: SemanticIndex, statement: ast.AST) -> bool:

@@ -75,6 +75,10 @@ class ImportedClasses:
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
+        if any(isinstance(binding.value, ast.List) and not binding.value.elts for binding in bindings):
+            filled = self._of_parts(self._lists.parts_of(node), depth)  # `blocks = []`, `blocks.append(Block())`
+            if filled:
+                return filled
         # The value of a parameter is its default, `augment=None`, which does not matter where calls give another one.
         found = [
             (self.is_elsewhere(binding.value), self._bound(binding, depth) or self._wrapped_again(binding, depth))

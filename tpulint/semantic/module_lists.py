@@ -74,16 +74,24 @@ class ModuleLists:
         return found
 
     def _appended_to(self, node: ast.expr) -> list[ast.expr]:
-        """``self.layers.append(Layer())``, ``layers.append(Layer())`` in the same class or function."""
-        around = self._tree.class_of(node) if isinstance(node, ast.Attribute) else self._tree.function_of(node)
+        """``self.layers.append(Layer())`` in the same class, ``layers.append(Layer())`` of the same variable."""
+        around = self._tree.class_of(node) if isinstance(node, ast.Attribute) else self._tree.module
         text, found = ast.dump(node), list[ast.expr]()
         if around is None:
             return []
         for attribute in self._tree.attributes_called("append"):
             call = self._tree.parents[attribute]
             if isinstance(call, ast.Call) and len(call.args) == 1 and self._tree.encloses(around, attribute):
-                found += call.args if _is_like(attribute.value, text) else []
+                is_same = _is_like(attribute.value, text) and self._is_variable(attribute.value, node)
+                found += call.args if is_same else []
         return found
+
+    def _is_variable(self, one: ast.expr, other: ast.expr) -> bool:
+        """Whether names that are written alike mean the same variable; attributes of one class do."""
+        if not isinstance(one, ast.Name) or not isinstance(other, ast.Name):
+            return True
+        here, there = self._names.find_name(one), self._names.find_name(other)
+        return here is not None and there is not None and here[0] is there[0]
 
 
 def container_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> ast.expr | None:

@@ -206,7 +206,7 @@ class Moves:
         for function, node in self.places(second):
             for other in places.get(function, ()):
                 if other is not node:
-                    return None if self._exclude(other, node) else self._is_first(other, node)
+                    return None if self.exclude_each_other(other, node) else self._is_first(other, node)
         one, two = self._tree.function_of(first), self._tree.function_of(second)
         owner = self._tree.class_of(first)
         same_class = owner is not None and owner is self._tree.class_of(second)
@@ -219,7 +219,7 @@ class Moves:
         order = self.precedes(first, second)
         is_alone = order is None and self._tree.function_of(first) is self._tree.function_of(second)
         if is_alone and self._tree.loop_of(first) is None:
-            return not self._exclude(first, second)
+            return not self.exclude_each_other(first, second)
         return order is not False
 
     def _is_first(self, one: ast.AST, two: ast.AST) -> bool:
@@ -270,7 +270,7 @@ class Moves:
                     following.extend(self._definitions.calls_of(function))
             current = following[:16]
 
-    def _exclude(self, one: ast.AST, two: ast.AST) -> bool:
+    def exclude_each_other(self, one: ast.AST, two: ast.AST) -> bool:
         """Whether only one of two nodes of a function can run in one turn: they stand in branches of one ``if``."""
         above = {id(item): item for item in (one, *self._tree.ancestors(one))}
         child: ast.AST = two

@@ -203,6 +203,8 @@ class ParameterValues:
             return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
         if self._is_given_values_of_host(function, binding.name, depth):
             return HOST._replace(certain=False)  # `for t in reversed(range(n)): model(x, t)`
+        if self._is_given_arrays(function, binding.name, depth):
+            return NUMPY._replace(certain=False)  # `model(x, lengths.numpy())`
         if self._uses.is_asked(function, binding.name):
             return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
         if self._uses.is_called(function, binding.name):
@@ -247,17 +249,24 @@ class ParameterValues:
         """
         if self._uses.is_taken_apart(function, name):
             return False
-        here = [item for item in self._definitions.arguments.of(function, name) if not is_none(item)]
-        values = [self._given_value(item, depth) for item in here]
-        values += self._given_outside(function, name)
+        values = self._given_by_calls(function, name, depth)
         return bool(values) and all(value.kind is Kind.HOST for value in values)
+
+    def _is_given_arrays(self, function: FunctionNode, name: str, depth: int) -> bool:
+        """Whether all calls that are known give an array of NumPy."""
+        values = self._given_by_calls(function, name, depth)
+        return bool(values) and all(value.kind is Kind.NUMPY for value in values)
+
+    def _given_by_calls(self, function: FunctionNode, name: str, depth: int) -> list[Value]:
+        """What calls give for a parameter, those of objects among them, here and in other files."""
+        arguments = self._definitions.arguments
+        given = [*arguments.of(function, name), *arguments.of_object(function, name)]
+        values = [self._given_value(item, depth) for item in given if not is_none(item)]
+        return values + self._given_outside(function, name)
 
     def _is_given_tensor(self, function: FunctionNode, name: str, depth: int) -> bool:
         """Whether a call that is known, here or in another file, gives a tensor."""
-        arguments = self._definitions.arguments
-        given = [*arguments.of(function, name), *arguments.of_object(function, name)]
-        values = [*(self._given_value(item, depth) for item in given), *self._given_outside(function, name)]
-        return any(value.kind is Kind.TENSOR for value in values)
+        return any(value.kind is Kind.TENSOR for value in self._given_by_calls(function, name, depth))
 
     def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in this file give nothing but constants for a parameter, or those in others a value of Python.

@@ -24,6 +24,7 @@ class PassedArguments:
         self._flow = flow
         self._definitions = definitions
         self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
+        self._of_objects: dict[ast.ClassDef | None, list[ast.Call]] | None = None
 
     def of(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
@@ -44,13 +45,18 @@ class PassedArguments:
 
     def of_object(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that calls of a module pass for a parameter of its forward pass: ``self.cell(x, x.mean())``."""
-        owner = self._tree.class_of(function)
-        classes = self._definitions.classes
-        calls = [
-            call for call in self._tree.calls
-            if isinstance(call.func, ast.Name | ast.Attribute) and classes.one_of_variable(call.func) is owner
-        ]  # fmt: skip
-        return [] if owner is None else self._passed(calls, function, name)
+        if self._of_objects is None:
+            self._of_objects = {}
+            for call in self._tree.calls:
+                owner = self._class_called(call)
+                if owner is not None:
+                    self._of_objects.setdefault(owner, []).append(call)
+        return self._passed(self._of_objects.get(self._tree.class_of(function), []), function, name)
+
+    def _class_called(self, call: ast.Call) -> ast.ClassDef | None:
+        """The class of this file that a variable which is called is an object of."""
+        func = call.func
+        return self._definitions.classes.one_of_variable(func) if isinstance(func, ast.Name | ast.Attribute) else None
 
     def when_chosen(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that calls pass for a parameter which run one of several functions: ``loss_fn(model, x)``."""

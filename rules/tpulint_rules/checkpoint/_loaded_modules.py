@@ -6,10 +6,15 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import Binding, Kind, SemanticIndex
+from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.passed_arguments import values_given
+from tpulint_rules.checkpoint._copied_states import loads_of_parameter
 from tpulint_rules.device._gpu_numbers import number_text
 
 _OF_MODULES = frozenset({"eval", "train", "parameters", "named_parameters"})
+_OF_TENSORS = frozenset({"detach", "backward", "requires_grad_"})
+_DEPTH = 2
+"""Functions that hand a model on."""
 _OF_DICTIONARIES = frozenset({"items", "keys", "values", "get", "pop", "update", "setdefault"})
 
 
@@ -41,10 +46,24 @@ def is_module(index: SemanticIndex, call: ast.Call) -> bool:
     return is_model and bool(uses) and not any(_is_looked_into(index, use) for use in uses)
 
 
-def _is_called(index: SemanticIndex, use: ast.Name) -> bool:
-    """``model(x)`` of a tensor on the device."""
+def _is_called(index: SemanticIndex, use: ast.Name, depth: int = 0) -> bool:
+    """``model(x)`` of a tensor on the device, or with one for its answer, be it in a function that is given it."""
     call = index.parent(use)
-    return isinstance(call, ast.Call) and call.func is use and any(index.kinds.is_on_device(item) for item in call.args)
+    if not isinstance(call, ast.Call):
+        return False
+    if call.func is use:
+        return any(index.kinds.is_on_device(item) for item in call.args) or _gives_tensor(index, call)
+    called = definition_called(index, call) if depth < _DEPTH else None
+    loads = [] if called is None else loads_of_parameter(called, call, use)
+    return called is not None and any(_is_called(called.file, load, depth + 1) for load in loads)
+
+
+def _gives_tensor(index: SemanticIndex, call: ast.Call) -> bool:
+    """``answer = model(x)``, and ``answer.detach()``."""
+    parent = index.parent(call)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    uses: list[ast.expr] = [*index.flow.loads_of(target, call)] if isinstance(target, ast.Name) else [call]
+    return any(isinstance(use := index.parent(one), ast.Attribute) and use.attr in _OF_TENSORS for one in uses)
 
 
 def _is_made_as_module(index: SemanticIndex, binding: Binding) -> bool:

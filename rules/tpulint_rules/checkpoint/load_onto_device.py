@@ -13,6 +13,7 @@ from tpulint.semantic.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
 from tpulint_rules.checkpoint._loaded_parts import holds_state, is_made_into_state, is_of_facts, is_only_state
+from tpulint_rules.checkpoint._loaded_tensors import are_tensors, is_tensor
 
 _LOADERS = {"torch.load": 1, "torch.hub.load_state_dict_from_url": 2}
 """Functions that load, with the position of ``map_location``."""
@@ -173,7 +174,11 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         return fix
     fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
     target = _variable(ctx, call)
-    if target is not None and not ctx.portable and _is_data(ctx, call, target):
+    if target is not None and not ctx.portable and device is None and is_tensor(ctx.index, target):
+        moved = None if _is_moved_later(ctx, call) else device_of(ctx, fix, call, place)
+        if moved is not None:
+            fix.append(call, f".to({moved})")
+    elif target is not None and not ctx.portable and _is_data(ctx, call, target):
         sends = f"{fix.use('torch_xla.core.xla_model', alias='xm', at=call)}.send_cpu_data_to_device"
         fix.insert(ctx.index.span(call).start, f"{sends}(")
         fix.append(call, f", {fix.emit.device(call)})")
@@ -242,13 +247,13 @@ def _is_moved_later(ctx: FileContext, call: ast.Call) -> bool:
 
 
 def _is_data(ctx: FileContext, call: ast.Call, target: ast.Name) -> bool:
-    """Whether what is loaded are tensors under names, ``data["images"]``, and nothing around it has a state to load."""
+    """Whether what is loaded are tensors under names, ``data["images"]``, or in a list, and no state to load."""
     index = ctx.index
     here = index.function_of(call)
     if any(index.function_of(other) is here for other, _ in index.method_calls("load_state_dict")):
         return False
     uses = index.flow.loads_of(target, call)
-    return bool(uses) and all(_is_named_part(ctx, name) for name in uses)
+    return bool(uses) and (all(_is_named_part(ctx, name) for name in uses) or are_tensors(index, target))
 
 
 def _is_named_part(ctx: FileContext, name: ast.Name) -> bool:

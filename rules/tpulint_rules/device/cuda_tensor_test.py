@@ -13,6 +13,7 @@ from tpulint.semantic.parsed_options import file_of_options
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import is_configuration, last_name
+from tpulint_rules.device._wrapped_models import wrapped_model
 
 _BINDS_TIGHTER = (ast.Compare, ast.BinOp)
 _DEPTH = 2
@@ -23,6 +24,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     is_own = _is_given(ctx)
     for node, tensor in (*_tests(index), *_tests_of_type(index)):
         if any(isinstance(ancestor, ast.JoinedStr) for ancestor in index.tree.ancestors(node)):
+            continue
+        if (model := wrapped_model(index, node)) is not None:
+            yield _finding_wrapped(ctx, node, model)
             continue
         if index.devices.is_for_cuda(node) or _knows_others(ctx, node):
             continue
@@ -38,6 +42,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             message = f"`{ctx.text(node)}` is true for a tensor on an XLA device"
         fix = _ask_for_xla(ctx, node, tensor)
         yield ctx.finding(node, message, fix, certainty=Certainty.CERTAIN if certain else Certainty.LIKELY)
+
+
+def _finding_wrapped(ctx: FileContext, node: ast.expr, model: ast.expr) -> Finding:
+    """A model that is on no GPU may be wrapped all the same: the names in its state begin with ``module.`` then."""
+    name = ctx.text(model)
+    message = (
+        f"`{ctx.text(node)}` is false on an XLA device, where a wrapped model keeps its wrapper, and the names of its "
+        "parameters begin with `module.`"
+    )
+    fix = ctx.fix("Ask for the wrapper", Applicability.UNSAFE, "The model itself may have a part of that name.")
+    fix.replace(node, f'hasattr({name}, "module")')
+    return ctx.finding(node, message, fix)
 
 
 def _tests(index: SemanticIndex) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic.computed_places import indices_of, is_computed_place
+from tpulint.semantic.computed_places import indices_of, is_computed_place, is_written_by_label
 from tpulint.semantic.possible_lists import may_be_list
 
 _LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
@@ -85,7 +85,7 @@ def _is_moved_behind(ctx: FileContext, part: ast.expr) -> bool:
 
 def _is_place(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> bool:
     """Whether an index is one number that is on the device."""
-    is_computed = is_computed_place(ctx.index, item)
+    is_computed = is_computed_place(ctx.index, item) or is_written_by_label(ctx.index, node, item)
     if is_computed or _is_place_of_one(ctx, node, items, item) or _is_numbered(ctx, node, item):
         return True
     return ctx.index.is_device_tensor(item) and _is_read_as_number(ctx, node)

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
 from tpulint.semantic.changing_lengths import ChangingLength
+from tpulint.semantic.computed_places import computed_shift
 
 _SAME = "The same whole numbers, in the same order."
 _MOVES = frozenset({"to", "cuda"})
@@ -26,6 +27,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call in index.turn_code.nodes(ast.Call):
         sizes = index.graph_numbers.sizes(call) if index.is_device_tensor(call) else ()
         cause = next((found for size in sizes if (found := index.changing_numbers.cause(size)) is not None), None)
+        read = computed_shift(index, call) if cause is None and sizes else None
+        if read is not None and (turn := index.turn_code.turn_of(call)) is not None:
+            yield _computed(ctx, call, read, turn)
+            continue
         given = _moved(ctx, call) if cause is None else None
         length = None if given is None else index.changing_lengths.of(given)
         if cause is None and length is None:
@@ -60,6 +65,17 @@ def _of_samples_kept(ctx: FileContext, call: ast.Call) -> ChangingLength | None:
         return None
     found = (ctx.index.changing_lengths.of(given) for given in call.args)
     return next((one for one in found if one is not None and isinstance(one.cause, ast.Compare)), None)
+
+
+def _computed(ctx: FileContext, call: ast.Call, read: ast.expr, turn: str) -> Finding:
+    return ctx.finding(
+        call,
+        f"`{ctx.text(call)}` is shifted by `{ctx.text(read)}`, which every {turn} computes anew and reads: each "
+        "value is another graph to compile",
+        certainty=Certainty.LIKELY,
+        help="gather by a tensor: `places = (torch.arange(size, device=x.device) - shift) % size`, `x[..., places]`",
+        related=((ctx.index.span(read), "read here"),),
+    )
 
 
 def _moved(ctx: FileContext, call: ast.Call) -> ast.expr | None:

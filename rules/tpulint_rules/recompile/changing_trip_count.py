@@ -11,7 +11,7 @@ from tpulint.model import Certainty, Finding
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for loop in index.turn_code.nodes(ast.For):
         call = loop.iter

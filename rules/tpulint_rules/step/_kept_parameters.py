@@ -18,11 +18,16 @@ _FOR_ALL = (
 _FOR_MOVES = "The flag is set for these moves alone: with it `load_state_dict` fails on recurrent layers."
 _HOLDS_WEAK_REFERENCES = r"\b(?:LSTM|GRU|RNN)\b"
 """Layers by their names, which may be looked up: ``getattr(nn, "GRU")``."""
+_KEEPS_GRAPH = r"\b(?:create|retain)_graph\s*=\s*True"
 _SCRIPTED = r"\bjit\.(?:script|trace)\b|\bimport (?:script|trace)\b"
 
 
 def keep_parameters(
-    ctx: FileContext, move: ast.Call | None = None, made_in: Sequence[SemanticIndex] = ()
+    ctx: FileContext,
+    move: ast.Call | None = None,
+    made_in: Sequence[SemanticIndex] = (),
+    *,
+    while_trained: bool = False,
 ) -> FixBuilder | None:
     """A fix that sets the flag below the imports; None in a file with layers that cannot stand it.
 
@@ -32,6 +37,8 @@ def keep_parameters(
     """
     index = ctx.index
     files = (index, *made_in)
+    if while_trained and may_keep_graph(index):
+        return None
     if any(next(file.references("torch.nn.utils.weight_norm"), None) is not None for file in files):
         return None  # its tensors hold on to the graph, and the move fails
     if any(file.mentions(_SCRIPTED, "jit") for file in files):
@@ -51,6 +58,12 @@ def keep_parameters(
         fix.insert_before(run[0], f"{flag}(True)")
         fix.insert_after(run[-1], f"{flag}(False)")
     return fix
+
+
+def may_keep_graph(index: SemanticIndex) -> bool:
+    """Whether the project keeps graphs behind their gradients: ``create_graph=True``. They hold the parameters."""
+    files = (file for word in ("create_graph", "retain_graph") for file in index.imported.mentioning(word) or ())
+    return any(file.mentions(_KEEPS_GRAPH, "_graph") for file in (index, *files))
 
 
 def _moves_beside(ctx: FileContext, statement: ast.stmt) -> list[ast.stmt]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS
@@ -14,10 +15,31 @@ if TYPE_CHECKING:
 
 _MOVES = ("cpu", "cuda", "to")
 _HOST = ("cpu",)
+_DEVICE = r"(?i)gpu|cuda|cpu|device"
 
 
 def round_trips(index: SemanticIndex, holder: ast.AST) -> Iterator[tuple[ast.Call, ast.expr, ast.Call]]:
-    """Departure, module and way back: ``model.cpu()`` and ``model.to(device)`` in one function below ``holder``.
+    """Departure, module and way back: ``model.cpu()`` and ``model.to(device)`` in one function below ``holder``."""
+    for call, module, back in _departures(index, holder):
+        if back is not None:
+            yield call, module, back
+
+
+def left_on_host(index: SemanticIndex, holder: ast.AST) -> Iterator[ast.expr]:
+    """Modules that functions below ``holder`` send to the host, where they stay when the function ends."""
+    for call, module, back in _departures(index, holder):
+        if back is None and not is_asked_for(index, call):
+            yield module
+
+
+def is_asked_for(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a move stands under a question for the device, ``if not use_cuda: model.cpu()``, and may never run."""
+    branches = (above for above in index.tree.ancestors(call) if isinstance(above, ast.If | ast.IfExp))
+    return any(re.search(_DEVICE, index.text(branch.test)) is not None for branch in branches)
+
+
+def _departures(index: SemanticIndex, holder: ast.AST) -> Iterator[tuple[ast.Call, ast.expr, ast.Call | None]]:
+    """Departure, module and way back; None for no way back in the same function.
 
     What a statement moves without keeping the result is a module. ``to_device(torch.device("cpu"), model)``, with a
     function of the project that moves what it is given, is such a statement too.
@@ -25,16 +47,17 @@ def round_trips(index: SemanticIndex, holder: ast.AST) -> Iterator[tuple[ast.Cal
     if not index.source.has_any(_HOST):
         return
     gone: dict[tuple[FunctionNode | None, str], tuple[ast.Call, ast.expr]] = {}
-    for node in index.tree.inside(holder):
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+    for node in sorted(index.tree.nodes_in(holder, ast.Expr), key=index.tree.start):
+        if not isinstance(node.value, ast.Call):
             continue
         call, function = node.value, index.function_of(node)
         for module, to_host in _moved(index, call):
             key = function, index.text(module)
             if to_host:
                 gone[key] = call, module
-            elif key in gone:
+            elif key in gone and not index.moves.exclude_each_other(gone[key][0], call):
                 yield *gone.pop(key), call
+    yield from ((call, module, None) for call, module in gone.values())
 
 
 def _moved(index: SemanticIndex, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:

@@ -14,8 +14,10 @@ from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import function_run
 from tpulint.semantic.variables import last_name
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
+from tpulint_rules.step._copied_to_host import copied_to_host
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._round_trips import is_host, round_trips
+from tpulint_rules.step._ways_apart import ways_apart
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -27,11 +29,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     optimizers = [
         (call, [one for module in modules_of(ctx, call) for one in _with_parts(ctx, module)]) for call in built
     ]
+    told: list[ast.Call] = []
     if departures and index.moves.has_device:
-        yield from _here(ctx, departures, optimizers)
+        yield from _here(ctx, departures, optimizers, told)
         if not built:
             yield from _saved_for_others(ctx, [call for call, _ in departures])
     if index.moves.has_device and optimizers:
+        yield from ways_apart(ctx, [item for item in departures if item[0] not in told], optimizers)
         yield from _elsewhere(ctx, optimizers)
 
 
@@ -57,7 +61,7 @@ def _elsewhere(ctx: FileContext, optimizers: list[tuple[ast.Call, list[Creation]
                     f"`{ctx.text(given)}` is trained here, and `{found.node.name}` takes it to the host and back: "
                     "on XLA both moves make new parameters, and the optimizer keeps the old ones, so that the model "
                     "trains no more",
-                    keep_parameters(ctx),
+                    keep_parameters(ctx, while_trained=True),
                     certainty=Certainty.LIKELY,
                     related=((index.span(optimizer), "the optimizer is built here"),),
                 )
@@ -74,7 +78,10 @@ def _with_parts(ctx: FileContext, module: ast.expr) -> Iterator[Creation]:
 
 
 def _here(
-    ctx: FileContext, departures: list[tuple[ast.Call, ast.expr]], optimizers: list[tuple[ast.Call, list[Creation]]]
+    ctx: FileContext,
+    departures: list[tuple[ast.Call, ast.expr]],
+    optimizers: list[tuple[ast.Call, list[Creation]]],
+    told: list[ast.Call],
 ) -> Iterator[Finding]:
     index = ctx.index
     for call, receiver in departures:
@@ -94,11 +101,14 @@ def _here(
             continue
         known = back.certain and not from_elsewhere and not any(isinstance(one.node, ast.arg) for one in gone)
         module = ctx.text(module_moved(call))
+        told.append(call)
         yield ctx.finding(
             call,
             f"`{module}` goes to the host and back while it is trained: on XLA both moves make new parameters, and the "
             "optimizer keeps the old ones, so that the model trains no more",
-            saved_in_place(ctx, call, back) or keep_parameters(ctx),
+            saved_in_place(ctx, call, back)
+            or keep_parameters(ctx, while_trained=True)
+            or copied_to_host(ctx, call, back),
             certainty=Certainty.CERTAIN if known else Certainty.LIKELY,
             related=((index.span(optimizer), "the optimizer is built here"), (index.span(back.call), "the way back")),
         )
@@ -124,7 +134,7 @@ def _saved_for_others(ctx: FileContext, departures: list[ast.Call]) -> Iterator[
                 call,
                 f"`{module}` goes to the host and back when it is saved: on XLA both moves make new parameters, and an "
                 "optimizer that was built before keeps the old ones, so that the model trains no more",
-                fix or keep_parameters(ctx),
+                fix or keep_parameters(ctx, while_trained=True),
                 certainty=Certainty.LIKELY,
             )
 
