@@ -954,6 +954,63 @@ def test_progress_bar() -> None:
     )
 
 
+TEXT_OF_BAR = """
+def train():
+    total = 0
+    bar = tqdm(enumerate(loader), total=len(loader))
+    for step, (x, y) in bar:
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        text = "loss %.3f" % (total / (step + 1))
+        bar.set_description(text, refresh=True)
+"""
+
+
+def test_text_of_a_bar_in_a_variable() -> None:
+    becomes(
+        TEXT_OF_BAR,
+        """
+        def train():
+            total = torch.zeros(1).to(device)
+            bar = tqdm(enumerate(loader), total=len(loader))
+            for step, (x, y) in bar:
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                total += loss.detach()
+                torch_xla.sync()
+                if step % 10 == 0:
+                    text = "loss %.3f" % (total.item() / (step + 1))
+                    bar.set_description(text, refresh=True)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "summed", "throttled"),
+    [
+        ("print(text)", True, False),
+        ("bar.set_description(text)\n        print(text)", True, False),
+        ("bar.set_description(text)\n        bar.set_postfix_str(text)", True, True),
+        ("bar.set_description(text)\n        size = len(x)\n        bar.set_postfix_str(text)", True, False),
+        ("bar.set_description(text.upper())", False, False),
+        ("bar.set_description(text)\n        texts.append(text)", False, False),
+        ("bar.set_description(text)\n    return text", False, False),
+        ("if step > 2:\n            bar.set_description(text)", False, False),
+    ],
+)
+def test_text_in_a_variable_that_is_shown_otherwise(shown: str, summed: bool, throttled: bool) -> None:
+    """All that shows it is left out in a turn together: a bar is never given a text that was not made yet."""
+    before = TEXT_OF_BAR.replace("bar.set_description(text, refresh=True)", shown)
+    text = port(SETUP + "texts = []\n" + before).text
+    assert ("total += loss.detach()" in text) is summed
+    assert ("if step % 10 == 0:" in text) is throttled
+
+
 @pytest.mark.parametrize("head", ["with trange(len(x)) as bar:", "with tqdm(range(len(x))) as bar:"])
 def test_progress_bar_of_a_counter(head: str) -> None:
     text = f"""
@@ -3060,6 +3117,21 @@ def test_imported_average_meter_is_given_tensors_and_its_bar_shown_less_often() 
             return float(losses.avg)
         """,
     )
+
+
+def test_meter_shown_by_a_text_in_a_variable() -> None:
+    written = IMPORTED_METER.replace(
+        'bar.set_postfix(loss="{:.6f}".format(losses.avg))',
+        'text = "{:.6f}".format(losses.avg)\n            bar.set_postfix_str(text)',
+    )
+    assert "text = " in written
+    text = port(SETUP + written).text
+    throttled = """\
+            if step % 10 == 0:
+                text = "{:.6f}".format(losses.avg)
+                bar.set_postfix_str(text)
+"""
+    assert "losses.update(loss.detach(), len(x))" in text and throttled in text
 
 
 def test_meter_of_the_same_name_in_another_function() -> None:
