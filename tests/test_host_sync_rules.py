@@ -954,6 +954,55 @@ def test_progress_bar() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("test", "pace"),
+    [
+        ("step % 4 == 0 or step + 1 == len(loader)", ["TPU101 warning"]),
+        ("step + 1 == len(loader)", ["TPU101 warning"]),
+        ("step % 4 == 0 or count + 1 == len(loader)", ["TPU101 error"]),
+        ("step % 4 == 0 or step + count == len(loader)", ["TPU101 error"]),
+    ],
+)
+def test_the_last_turn_counted_from_one(test: str, pace: list[str]) -> None:
+    text = f"""
+    def train(count):
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            if {test}:
+                kept = loss.cpu()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+    """
+    assert [" ".join(found) for found in check(text)] == pace
+
+
+CHECKED = """
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    assert norm >= 0
+    {between}if isinstance(norm, torch.Tensor):
+        norm = norm.item()
+    optimizer.step()
+    torch_xla.sync()
+    print(norm)
+"""
+
+
+def test_a_check_moves_with_what_it_stands_in_front_of() -> None:
+    ported = port(SETUP + CHECKED.format(between="")).text
+    assert ported.index("torch_xla.sync()") < ported.index("assert norm >= 0") < ported.index("norm.item()")
+
+
+def test_a_check_stays_in_front_of_what_changes_what_it_checks() -> None:
+    ported = port(SETUP + CHECKED.format(between="norm = norm.clamp(max=2) * model.weight.norm()\n    ")).text
+    assert ported.index("assert norm >= 0") < ported.index("torch_xla.sync()")
+
+
 TEXT_OF_BAR = """
 def train():
     total = 0
