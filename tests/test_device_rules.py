@@ -1506,6 +1506,57 @@ def test_choice_of_the_user_is_compared_with_the_new_name() -> None:
     )
 
 
+WISHED = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default={default})
+args = parser.parse_args()
+{chosen}
+model = torch.nn.Linear(1, 1).to(device)
+"""
+CHOICE = 'device = "cuda:0" if {} else "cpu"'
+
+
+@pytest.mark.parametrize(
+    ("chosen", "becomes"),
+    [
+        (CHOICE.format('args.device == "cuda"'), 'device = "xla" if args.device != "cpu" else "cpu"'),
+        (
+            CHOICE.format('(args.device == "cuda" and torch.cuda.is_available())'),
+            'device = "xla" if (args.device != "cpu") else "cpu"',
+        ),
+        (
+            'device = torch.device("cuda") if args.device == "cuda" else torch.device("cpu")',
+            'device = torch_xla.device() if args.device != "cpu" else torch.device("cpu")',
+        ),
+        (
+            'if args.device == "cuda":\n    device = "cuda"\nelse:\n    device = "cpu"',
+            'if args.device != "cpu":\n    device = "xla"\nelse:\n    device = "cpu"',
+        ),
+        (
+            'device = "cuda" if args.device == "cuda" else "mps" if args.device == "mps" else "cpu"',
+            'device = "xla" if args.device == "xla" else "mps" if args.device == "mps" else "cpu"',
+        ),
+        (
+            'if args.device == "cuda":\n    device = "cuda"\nelse:\n    print("host")\n    device = "cpu"',
+            'if args.device == "xla":\n    device = "xla"\nelse:\n    print("host")\n    device = "cpu"',
+        ),
+    ],
+)
+def test_command_lines_that_go_on_to_ask_for_cuda(chosen: str, becomes: str) -> None:
+    """``--device cuda`` of a script that is kept would else train on the host, without a word."""
+    text = port(WISHED.format(default='"cuda"', chosen=chosen)).text
+    assert f"\n{becomes}\nmodel" in text
+
+
+def test_command_lines_that_may_say_nothing() -> None:
+    """Without the option the host was chosen, and is."""
+    text = port(WISHED.format(default=None, chosen=CHOICE.format('args.device == "cuda"'))).text
+    assert 'args.device != "cpu"' not in text
+
+
 def test_what_decides_a_move_is_a_device_by_whatever_name() -> None:
     """The option changes with the comparison; a word that decides something else stays, as its comparison does."""
     becomes(

@@ -954,6 +954,112 @@ def test_progress_bar() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("test", "pace"),
+    [
+        ("step % 4 == 0 or step + 1 == len(loader)", ["TPU101 warning"]),
+        ("step + 1 == len(loader)", ["TPU101 warning"]),
+        ("step % 4 == 0 or count + 1 == len(loader)", ["TPU101 error"]),
+        ("step % 4 == 0 or step + count == len(loader)", ["TPU101 error"]),
+    ],
+)
+def test_the_last_turn_counted_from_one(test: str, pace: list[str]) -> None:
+    text = f"""
+    def train(count):
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x.to(device)), y.to(device))
+            if {test}:
+                kept = loss.cpu()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+    """
+    assert [" ".join(found) for found in check(text)] == pace
+
+
+CHECKED = """
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x.to(device)), y.to(device))
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    assert norm >= 0
+    {between}if isinstance(norm, torch.Tensor):
+        norm = norm.item()
+    optimizer.step()
+    torch_xla.sync()
+    print(norm)
+"""
+
+
+def test_a_check_moves_with_what_it_stands_in_front_of() -> None:
+    ported = port(SETUP + CHECKED.format(between="")).text
+    assert ported.index("torch_xla.sync()") < ported.index("assert norm >= 0") < ported.index("norm.item()")
+
+
+def test_a_check_stays_in_front_of_what_changes_what_it_checks() -> None:
+    ported = port(SETUP + CHECKED.format(between="norm = norm.clamp(max=2) * model.weight.norm()\n    ")).text
+    assert ported.index("assert norm >= 0") < ported.index("torch_xla.sync()")
+
+
+TEXT_OF_BAR = """
+def train():
+    total = 0
+    bar = tqdm(enumerate(loader), total=len(loader))
+    for step, (x, y) in bar:
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        text = "loss %.3f" % (total / (step + 1))
+        bar.set_description(text, refresh=True)
+"""
+
+
+def test_text_of_a_bar_in_a_variable() -> None:
+    becomes(
+        TEXT_OF_BAR,
+        """
+        def train():
+            total = torch.zeros(1).to(device)
+            bar = tqdm(enumerate(loader), total=len(loader))
+            for step, (x, y) in bar:
+                loss = F.cross_entropy(model(x.to(device)), y.to(device))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                total += loss.detach()
+                torch_xla.sync()
+                if step % 10 == 0:
+                    text = "loss %.3f" % (total.item() / (step + 1))
+                    bar.set_description(text, refresh=True)
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "summed", "throttled"),
+    [
+        ("print(text)", True, False),
+        ("bar.set_description(text)\n        print(text)", True, False),
+        ("bar.set_description(text)\n        bar.set_postfix_str(text)", True, True),
+        ("bar.set_description(text)\n        size = len(x)\n        bar.set_postfix_str(text)", True, False),
+        ("bar.set_description(text.upper())", False, False),
+        ("bar.set_description(text)\n        texts.append(text)", False, False),
+        ("bar.set_description(text)\n    return text", False, False),
+        ("if step > 2:\n            bar.set_description(text)", False, False),
+    ],
+)
+def test_text_in_a_variable_that_is_shown_otherwise(shown: str, summed: bool, throttled: bool) -> None:
+    """All that shows it is left out in a turn together: a bar is never given a text that was not made yet."""
+    before = TEXT_OF_BAR.replace("bar.set_description(text, refresh=True)", shown)
+    text = port(SETUP + "texts = []\n" + before).text
+    assert ("total += loss.detach()" in text) is summed
+    assert ("if step % 10 == 0:" in text) is throttled
+
+
 @pytest.mark.parametrize("head", ["with trange(len(x)) as bar:", "with tqdm(range(len(x))) as bar:"])
 def test_progress_bar_of_a_counter(head: str) -> None:
     text = f"""
@@ -3060,6 +3166,21 @@ def test_imported_average_meter_is_given_tensors_and_its_bar_shown_less_often() 
             return float(losses.avg)
         """,
     )
+
+
+def test_meter_shown_by_a_text_in_a_variable() -> None:
+    written = IMPORTED_METER.replace(
+        'bar.set_postfix(loss="{:.6f}".format(losses.avg))',
+        'text = "{:.6f}".format(losses.avg)\n            bar.set_postfix_str(text)',
+    )
+    assert "text = " in written
+    text = port(SETUP + written).text
+    throttled = """\
+            if step % 10 == 0:
+                text = "{:.6f}".format(losses.avg)
+                bar.set_postfix_str(text)
+"""
+    assert "losses.update(loss.detach(), len(x))" in text and throttled in text
 
 
 def test_meter_of_the_same_name_in_another_function() -> None:

@@ -30,10 +30,16 @@ class Deferrals:
     def movable(self, statements: list[ast.stmt], boundary: ast.stmt) -> list[ast.stmt]:
         """Those of these statements that can move behind the boundary, and what has to move along, in order."""
         suite = self._index.tree.suite_of(boundary)
+        front = suite[: suite.index(boundary)]
+        wanted = [statement for statement in statements if statement in front]
+        # One may have to stay in front of what the next one binds, unless that moves as well.
+        together = self._with(wanted[1:], wanted[0], front) if wanted else None
+        if together is not None:
+            return together
         moved: list[ast.stmt] = []
-        for statement in statements:
-            if statement not in moved and statement in suite[: suite.index(boundary)]:
-                moved = self._with(moved, statement, suite[: suite.index(boundary)]) or moved
+        for statement in wanted:
+            if statement not in moved:
+                moved = self._with(moved, statement, front) or moved
         return moved
 
     def _with(self, moved: list[ast.stmt], statement: ast.stmt, front: list[ast.stmt]) -> list[ast.stmt] | None:

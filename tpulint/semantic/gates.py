@@ -187,7 +187,9 @@ class Gates:
         return bool(raised) and all(isinstance(item, ast.If) and self._is_interval(item.test) for item in raised)
 
     def _counts(self, node: ast.expr) -> bool:
-        """Whether an expression is the number of turns, ``step`` or ``self.step``."""
+        """Whether an expression is the number of turns, ``step`` or ``self.step``, counted from wherever: ``i + 1``."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            return isinstance(node.right, ast.Constant) and self._counts(node.left)
         if isinstance(node, ast.Name):
             return self._is_counter(node)
         owner = self._tree.class_of(node)

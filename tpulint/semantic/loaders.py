@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic.batch_loops import gone_through
 from tpulint.semantic.contained_objects import ContainedObjects
+from tpulint.semantic.derived_loaders import derived_loaders
 from tpulint.semantic.entries import elements_of_loop, entries
 from tpulint.semantic.fed_parameters import ANY, sources_of
 from tpulint.semantic.loader_sources import LoaderSources
@@ -43,7 +44,7 @@ _TRAINING = "train"
 
 
 class Loader:
-    """One ``DataLoader(...)``."""
+    """One ``DataLoader(...)``, or an object of a class of the project that is one."""
 
     __slots__ = ("arguments", "call", "evaluations", "feeds", "feeds_evaluation", "loops")
 
@@ -70,6 +71,8 @@ class Loaders:
         """What its loops have from other files, and loops of others from it."""
         self.counts = SampleCounts(index)
         self._loaders = {call: Loader(call, self._arguments(call)) for call in index.calls_to(LOADER)}
+        for call, made in derived_loaders(index):
+            self._loaders[call] = Loader(call, self._index.call_arguments.of(made, _PARAMETERS))
         if not self._loaders:
             return
         self._feed_elsewhere()

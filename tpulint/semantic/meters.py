@@ -276,7 +276,7 @@ class Meters:
         names = list(index.tree.names_called(index.text(meter).partition(".")[0]))
         if isinstance(meter, ast.Name) and (found := index.names.find_name(meter)):
             names = index.names.loads(meter.id, found[0])
-        bars = []
+        bars: list[ast.stmt] = []
         for name in names:
             if index.regions.gate_of(name) is not None:
                 continue
@@ -286,10 +286,11 @@ class Meters:
             statement, loop = index.statement_of(name), index.step_loop_of(name)
             if pace is Pace.EVALUATION or loop is None or statement not in loop.node.body:
                 return None
-            if not index.reads.is_bar(statement):
+            shown = index.shown_texts.bars_at(statement)
+            if not shown:
                 return None
-            bars.append(statement)
-        return tuple(dict.fromkeys(bars))
+            bars += shown
+        return tuple(sorted(dict.fromkeys(bars), key=index.span))
 
     def _is_shown(self, name: ast.Name) -> bool:
         """Whether a meter, or a sum of it, is printed, logged or made part of a text where its name stands."""

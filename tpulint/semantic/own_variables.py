@@ -143,7 +143,7 @@ class OwnVariables:
             if isinstance(ancestor, ast.Call) and index.reads.is_output(ancestor):
                 return True
             if isinstance(ancestor, ast.stmt):
-                break
+                return index.shown_texts.is_shown(ancestor)
         return False
 
     def _derived_uses(self, use: ast.Name) -> list[ast.Name] | None:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.saved_states import SavedStates
     from tpulint.semantic.scalars import Scalars
     from tpulint.semantic.shared_weights import SharedWeights
+    from tpulint.semantic.shown_texts import ShownTexts
     from tpulint.semantic.statement_work import StatementWork
     from tpulint.semantic.step_cuts import StepCuts
     from tpulint.semantic.stretches import Stretches
@@ -155,6 +156,9 @@ class Topics:
 
     early_displays: EarlyDisplays = topic()
     """What is put together in every turn and looked at now and then."""
+
+    shown_texts: ShownTexts = topic()
+    """Texts put into a variable to be shown in the same turn."""
 
     # ---------------------------------------------------------------- reads, and numbers made of them
 

@@ -56,7 +56,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             )
             yield ctx.finding(loader.call, _MESSAGE, help=advice)
             continue
-        trains = phases or _shuffles(ctx, loader.call)
+        trains = phases or _shuffles(ctx, loader)
         if _takes_what_to_leave(ctx, loader.call):
             yield ctx.finding(loader.call, _MESSAGE, help=_HAND_ON)
             continue
@@ -78,9 +78,10 @@ def _takes_what_to_leave(ctx: FileContext, call: ast.Call) -> bool:
     return any(argument.arg == "drop_last" for argument in arguments)
 
 
-def _shuffles(ctx: FileContext, call: ast.Call) -> str:
+def _shuffles(ctx: FileContext, loader: Loader) -> str:
     """What decides whether a loader shuffles, by a parameter: one function may make those of training and of tests."""
-    given = [keyword.value for keyword in call.keywords if keyword.arg == "shuffle"] + call.args[2:3]
+    written = {*loader.call.args, *(keyword.value for keyword in loader.call.keywords)}
+    given = [value for value in (loader.arguments or {}).get("shuffle", ()) if value in written]
     names = [node for value in given for node in ast.walk(value) if isinstance(node, ast.Name)]
     bindings = [binding for name in names for binding in ctx.index.flow.reaching(name)]
     is_plain = not any(isinstance(node, ast.Call) for value in given for node in ast.walk(value))

@@ -82,6 +82,55 @@ def _asks_machine(ctx: FileContext, test: ast.expr) -> bool:
     )
 
 
+def tell_from_host(ctx: FileContext, folding: Folding, name: ast.expr) -> bool:
+    """Let ``"cuda" if args.device == "cuda" else "cpu"`` take the host for ``cpu`` alone, and say whether it is one.
+
+    Whoever goes on saying ``--device cuda`` would else train on the host, without a word.
+    """
+    comparison = ctx.index.devices.flow.places.of(name).node
+    if not isinstance(comparison, ast.Compare) or comparison.comparators != [name]:
+        return False
+    variables, option = ctx.index.devices.flow.variables, comparison.left
+    keys = variables.keys_of(option) if isinstance(option, ast.Attribute) else ()
+    declared = variables.options.get(keys[0][2], []) if keys else []
+    defaults = [keyword.value for call in declared for keyword in call.keywords if keyword.arg == "default"]
+    # An option that is not given may stand for the host: `default=None`.
+    if not isinstance(comparison.ops[0], ast.Eq) or not defaults or not all(map(_is_text, defaults)):
+        return False
+    test: ast.AST = comparison
+    while isinstance(parent := ctx.index.parent(test), ast.BoolOp) and isinstance(parent.op, ast.And):
+        test = parent
+    sides = _chosen_by(ctx, test)
+    if sides is None or not _is_site(ctx, sides[0]) or not is_cpu(ctx, sides[1]):
+        return False
+    quote = ctx.text(name)[-1]
+    folding.replace(comparison, f"{ctx.text(option)} != {quote}cpu{quote}")
+    return True
+
+
+def _chosen_by(ctx: FileContext, test: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two values that a condition decides between."""
+    choice = ctx.index.parent(test)
+    if isinstance(choice, ast.IfExp) and choice.test is test:
+        return choice.body, choice.orelse
+    if isinstance(choice, ast.If) and choice.test is test and len(choice.body) == len(choice.orelse) == 1:
+        one, two = choice.body[0], choice.orelse[0]
+        if isinstance(one, ast.Assign) and isinstance(two, ast.Assign):
+            same = [ctx.text(target) for target in one.targets] == [ctx.text(target) for target in two.targets]
+            return (one.value, two.value) if same else None
+    return None
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
+
+
+def _is_site(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a value names the device of a GPU, ``torch.device("cuda")`` as well."""
+    found = [site.node for site in ctx.index.devices.sites if site.role in (Role.NAME, Role.ACQUISITION)]
+    return node in found or (isinstance(node, ast.Call) and len(node.args) == 1 and node.args[0] in found)
+
+
 def falls_back(ctx: FileContext, question: ast.expr) -> bool:
     """``if not torch.cuda.is_available(): cfg.device = "cpu"`` about settings that another file, or the user, makes."""
     return _fallback(ctx, question) is not None

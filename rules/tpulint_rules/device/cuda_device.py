@@ -17,7 +17,13 @@ from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._layer_values import give_parameters
 from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
-from tpulint_rules.device._named_outside import choose_answer, choose_named, fall_back_to_xla, falls_back
+from tpulint_rules.device._named_outside import (
+    choose_answer,
+    choose_named,
+    fall_back_to_xla,
+    falls_back,
+    tell_from_host,
+)
 from tpulint_rules.device._spent_flags import spent_flags
 from tpulint_rules.distributed._state_prefixes import strip_of_dropped
 
@@ -225,6 +231,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
 
                 if (listed := name_in_help(ctx, node)) is not None:
                     fix.replace(listed, "xla")
+        elif site.role is Role.COMPARISON and tell_from_host(ctx, folding, node):
+            continue
         elif site.role is Role.COMPARISON:
             folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
             if (device := leaves_unseeded(ctx.index, node)) is not None:

@@ -24,6 +24,7 @@ _DEFAULT = "Only tensors made without `device=` follow the default device, and n
 _ELSEWHERE = "Objects hand the class to code elsewhere: use `torch`'s there and move what it makes to the device"
 
 _DRAWS = {"normal_": "randn", "uniform_": "rand"}
+_FILLS = frozenset({*_DRAWS, "fill_", "zero_"})
 _KEPT_DEVICE = "tensor_device"
 
 
@@ -108,16 +109,14 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         elif use.choice is not None:
             other = use.choice.orelse if use.choice.body is use.node else use.choice.body
             fix.replace(use.choice, ctx.text(other))
-        elif any(_draw_of(ctx, use, call) for call in use.constructions):
+        elif any(_is_filled_on_device(ctx, use, call) for call in use.constructions):
             pass  # the class goes with the call
         elif use.module is None and not use.tests and (use.variable is not None or use.constructions):
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
             device = _chosen_at(ctx, use, call.func, chosen)
-            if draw := _draw_of(ctx, use, call):
-                sizes = ", ".join(fix.text(size) for size in call.args)
-                made = f"{fix.use('torch', at=call)}.{draw}({sizes}, device={device or fix.device(call)})"
-                fix.replace(ctx.index.tensor_types.filled(call), made)
+            if _is_filled_on_device(ctx, use, call):
+                _fill_on_device(ctx, fix, call, device or fix.device(call))
                 continue
             fix.append(ctx.index.tensor_types.filled(call), f".to({device or _device(ctx, fix, use, call)})")
         for call in use.conversions:
@@ -150,21 +149,37 @@ def _chosen_at(ctx: FileContext, use: TypeUse, taken: ast.expr, chosen: str | No
     return f"{ctx.text(kept.value)}.{_KEPT_DEVICE}" if is_kept and isinstance(kept, ast.Attribute) else chosen
 
 
-def _draw_of(ctx: FileContext, use: TypeUse, call: ast.Call) -> str | None:
-    """The function that draws on the device what ``torch.cuda.FloatTensor(n, 4).normal_()`` drew on a GPU."""
+def _is_filled_on_device(ctx: FileContext, use: TypeUse, call: ast.Call) -> bool:
+    """``torch.cuda.FloatTensor(n, 4).normal_(0, 0.1)``: what a GPU drew or filled, the device can fill as well."""
     filled = ctx.index.tensor_types.filled(call)
-    if use.name != "FloatTensor" or call.func is not use.node or filled.args or filled.keywords or call.keywords:
-        return None
+    if use.name != "FloatTensor" or call.func is not use.node or call.keywords:
+        return False
     is_one_call = isinstance(filled.func, ast.Attribute) and filled.func.value is call
-    draw = _DRAWS.get(filled.func.attr) if isinstance(filled.func, ast.Attribute) and is_one_call else None
+    if not is_one_call or not isinstance(filled.func, ast.Attribute) or filled.func.attr not in _FILLS:
+        return False
+    if any(item.arg == "generator" for item in filled.keywords):
+        return False
     # One list would be values, not sizes.
     is_sized = len(call.args) > 1 or (len(call.args) == 1 and _is_size(call.args[0]))
     others = ("torch.set_default_dtype", "torch.set_default_tensor_type")
-    return draw if is_sized and not any(any(ctx.index.calls_to(name)) for name in others) else None
+    return is_sized and not any(any(ctx.index.calls_to(name)) for name in others)
+
+
+def _fill_on_device(ctx: FileContext, fix: FixBuilder, call: ast.Call, device: str) -> None:
+    """``torch.randn(n, 4, device=device)``, or an empty tensor that is filled as the other was."""
+    filled = ctx.index.tensor_types.filled(call)
+    method = filled.func.attr if isinstance(filled.func, ast.Attribute) else ""
+    given = [item.value if isinstance(item, ast.Constant) else None for item in filled.args]
+    is_standard = method in _DRAWS and given in ([], [0, 1]) and not filled.keywords
+    sizes = ", ".join(fix.text(size) for size in call.args)
+    made = f"{fix.use('torch', at=call)}.{_DRAWS[method] if is_standard else 'empty'}({sizes}, device={device})"
+    fix.replace(filled if is_standard else call, made)
 
 
 def _is_size(node: ast.expr) -> bool:
-    """``x.size()`` or ``x.shape``, of any rank."""
+    """``x.size()`` or ``x.shape``, of any rank, or one number."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) is int
     if isinstance(node, ast.Call) and not node.args and not node.keywords:
         return isinstance(node.func, ast.Attribute) and node.func.attr == "size"
     return isinstance(node, ast.Attribute) and node.attr == "shape"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import LOOPS
-from tpulint.semantic.loaders import Loader
+from tpulint.semantic.loaders import LOADER, Loader
 
 # Whatever gives each process a part of its own.
 _DIVIDES = r"DistributedSampler|IterableDataset|num_replicas|\bshard|split_dataset|wds\.|webdataset|use_spmd|accelerat"
@@ -35,6 +35,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _fix(ctx: FileContext, loader: Loader) -> FixBuilder | None:
     call = loader.call
     dataset = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "dataset"), None)
+    if ctx.index.qualified_name(call.func) != LOADER:
+        return None  # a class of the project may say itself whether it shuffles
     if dataset is None or len(call.args) > 2 or any(keyword.arg is None for keyword in call.keywords):
         return None
     if not isinstance(dataset, ast.Name | ast.Attribute):

@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if boundary is None or index.parent(boundary) is not loop.node:
             continue
         for statements in (run for suite in _suites(loop.node.body) for run in _runs(index, suite)):
-            bars = list(filter(index.reads.is_bar, statements))
+            bars = list(filter(index.shown_texts.bars_at, statements))
             reads = [read for statement in bars for read in index.reads.inside(statement) if _counts(index, read, loop)]
             if not reads:
                 continue
@@ -50,7 +50,7 @@ def _runs(index: SemanticIndex, body: list[ast.stmt]) -> Iterator[list[ast.stmt]
     run: list[ast.stmt] = []
     for statement in body:
         is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-        if is_call or index.reads.is_bar(statement):
+        if is_call or index.shown_texts.bars_at(statement):
             run.append(statement)
             continue
         yield run

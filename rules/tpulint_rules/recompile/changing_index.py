@@ -15,6 +15,11 @@ _LEVELS = (
     "each tree is a graph of its own: go through all trees of a batch level by level, the places of each in a tensor"
 )
 _STORED = "The same elements are written; the place is an input of the graph."
+_GIVING_ONE = frozenset({
+    "sqrt", "rsqrt", "square", "exp", "log", "abs", "neg", "sin", "cos", "sigmoid", "tanh", "reciprocal", "cumsum",
+    "cumprod", "detach", "clone",
+})  # fmt: skip
+"""Methods that only tensors and arrays have, and that give one of them."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -192,6 +197,11 @@ def _is_number(ctx: FileContext, item: ast.expr) -> bool:
     return isinstance(item, ast.Name) and _counts(ctx, item)
 
 
+def _is_given_by_tensor(node: ast.expr) -> bool:
+    """``b.sqrt()``, which no list has."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GIVING_ONE
+
+
 def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> FixBuilder | None:
     """The place as a tensor: the same elements, and one graph for all places."""
     from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored, keep_meaning
@@ -201,6 +211,7 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
     # Where something is written the base is asked for its dtype: it stands there twice.
     is_once = not is_stored(ctx, node)
     is_tensor = isinstance(node.slice, ast.Tuple) or ctx.index.value(node.value).certain
+    is_tensor = is_tensor or _is_given_by_tensor(node.value)
     if isinstance(node.value, ast.Subscript):  # of a list of lists, or of tensors
         is_tensor = is_tensor or ctx.index.dimensions.of(node.value) is not None
     may_be_written_twice = is_plain(node.value) and (is_tensor or not isinstance(node.value, ast.Subscript))

@@ -1,0 +1,114 @@
+"""Loaders of classes of the project that hand on what they are given: ``class TextLoader(DataLoader)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, starts_base
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
+_BASE = "torch.utils.data.DataLoader"
+_WRITTEN = r"class \w+\(\s*[\w.]*DataLoader\b"
+_COLLATE = "collate_fn"
+_HIDDEN = ...
+"""Stands for what the class works out itself: nothing is known of it."""
+
+
+def derived_loaders(index: SemanticIndex) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """Calls of such classes, each with the call of ``DataLoader`` that it comes to."""
+    if index.mentions(_WRITTEN, "DataLoader"):
+        for call in index.calls:
+            owner = index.definitions.class_called(call)
+            if owner is not None:
+                yield from _handed_on(index, call, Definition(index, owner))
+    if any(file.mentions(_WRITTEN, "DataLoader") for file in index.imported.files()):
+        for call in index.imported.calls:
+            found = index.imported.called(call)
+            if found is not None and found.is_class:
+                yield from _handed_on(index, call, found)
+
+
+def _handed_on(index: SemanticIndex, call: ast.Call, owner: Definition) -> Iterator[tuple[ast.Call, ast.Call]]:
+    assert isinstance(owner.node, ast.ClassDef)
+    bases = [owner.file.qualified_name(base) for base in owner.node.bases]
+    if bases != [_BASE] or method(owner, "__iter__") is not None:
+        return
+    making = method(owner, "__init__")
+    if making is None:
+        yield call, call
+    elif isinstance(making.node, FUNCTIONS):
+        handed = _Handing(index, call, making.file, making.node).result()
+        if handed is not None:
+            yield call, handed
+
+
+class _Handing:
+    """What one call becomes in the ``__init__`` of the class."""
+
+    def __init__(self, index: SemanticIndex, call: ast.Call, file: SemanticIndex, making: FunctionNode) -> None:
+        self._is_here = file is index
+        self._call = call
+        self._file = file
+        self._making = making
+
+    def result(self) -> ast.Call | None:
+        """The call of ``DataLoader``; None where the class does not hand on all that it is given beside its own."""
+        making, file = self._making, self._file
+        calls = [node for node in file.tree.nodes_in(making, ast.Call) if isinstance(node, ast.Call)]
+        starts = [node for node in calls if starts_base(node)]
+        rest = making.args.kwarg
+        if len(starts) != 1 or rest is None or any(isinstance(item, ast.Starred) for item in self._call.args):
+            return None
+        names = [node for node in file.tree.nodes_in(making, ast.Name) if isinstance(node, ast.Name)]
+        start = starts[0]
+        handed = [item.value for item in start.keywords if item.arg is None]
+        if len(handed) != 1 or [name for name in names if name.id == rest.arg] != handed:
+            return None  # what is in the dictionary may be changed
+        own, places, named = self._split()
+        args: list[ast.expr] = []
+        for item in start.args:
+            if not isinstance(item, ast.Starred):
+                args.append(self._given(item, own))
+            elif making.args.vararg is not None and file.text(item.value) == making.args.vararg.arg:
+                args += places
+            else:
+                return None
+        shown = [ast.keyword(item.arg, self._given(item.value, own)) for item in start.keywords if item.arg is not None]
+        collating = [ast.keyword(_COLLATE, self._seen(value)) for value in self._collating()]
+        return ast.Call(self._call.func, args, [*shown, *collating, *named])
+
+    def _split(self) -> tuple[dict[str, ast.expr], list[ast.expr], list[ast.keyword]]:
+        """What the call gives for parameters of the class, and beside them by position and by name."""
+        declared = self._making.args
+        names = [argument.arg for argument in (*declared.posonlyargs, *declared.args)]
+        defaults = dict(zip(reversed(names), reversed(declared.defaults), strict=False))
+        own = {name: self._seen(value) for name, value in defaults.items()}
+        for argument, default in zip(declared.kwonlyargs, declared.kw_defaults, strict=True):
+            names.append(argument.arg)
+            if default is not None:
+                own[argument.arg] = self._seen(default)
+        count = len(names) - len(declared.kwonlyargs) - 1  # without `self`
+        own.update(zip(names[1:], self._call.args[:count], strict=False))
+        own.update((item.arg, item.value) for item in self._call.keywords if item.arg in names and item.arg is not None)
+        return own, self._call.args[count:], [item for item in self._call.keywords if item.arg not in names]
+
+    def _given(self, node: ast.expr, own: dict[str, ast.expr]) -> ast.expr:
+        """What the call gives for a parameter that ``DataLoader`` is handed."""
+        return own.get(node.id, self._seen(node)) if isinstance(node, ast.Name) else self._seen(node)
+
+    def _seen(self, node: ast.expr) -> ast.expr:
+        """An expression of the class: where the call stands only what is written out means the same."""
+        is_function = self._is_here and isinstance(node, ast.Attribute | ast.Lambda)  # `self._collate_fn`
+        return node if is_function or isinstance(node, ast.Constant) else ast.Constant(_HIDDEN)
+
+    def _collating(self) -> Iterator[ast.expr]:
+        """``self.collate_fn = ...``, which the class sets itself."""
+        for node in self._file.tree.nodes_in(self._making, ast.Assign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Attribute) and target.attr == _COLLATE:
+                yield node.value
