@@ -11,7 +11,7 @@ from tpulint.semantic import FunctionNode, Kind
 from tpulint.semantic.device_indices import indices_held, is_index_of_tensor
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.tree import is_super
+from tpulint.semantic.tree import FUNCTIONS, is_super
 from tpulint.semantic.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
@@ -75,9 +75,20 @@ def _own_methods(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _moves_module(method: Definition) -> bool:
+    """Whether a method calls that of the base, ``super().cuda()`` or ``nn.Module.cuda(self, device)``."""
     calls = method.file.tree.nodes_in(method.node, ast.Call)
-    funcs = (call.func for call in calls)
-    return any(isinstance(func, ast.Attribute) and func.attr == "cuda" and is_super(func.value) for func in funcs)
+    return isinstance(method.node, FUNCTIONS) and any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "cuda"
+        and (is_super(call.func.value) or _is_given_itself(call, method.node))
+        for call in calls
+    )
+
+
+def _is_given_itself(call: ast.Call, method: FunctionNode) -> bool:
+    itself = method.args.args[0].arg if method.args.args else None
+    return bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id == itself
 
 
 def _calls_on_imported(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr]]:
