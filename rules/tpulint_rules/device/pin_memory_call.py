@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
-from tpulint.semantic import Kind
+from tpulint.semantic import FunctionNode, Kind
 
 _REASON = "Host memory is not page-locked on a TPU machine; the copy to the device works without."
 
@@ -18,7 +18,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _method_calls(ctx: FileContext) -> Iterator[Finding]:
-    own_methods = any(function.name == "pin_memory" for function in ctx.index.tree.functions)
+    own_methods = _asks_for_methods(ctx) or any(_is_own_method(ctx, function) for function in ctx.index.tree.functions)
     for call, receiver in ctx.index.method_calls("pin_memory"):
         certain = ctx.index.kind(receiver) is Kind.TENSOR
         if not certain and own_methods:
@@ -46,7 +46,18 @@ def _method_calls(ctx: FileContext) -> Iterator[Finding]:
 def _inside_own_method(ctx: FileContext, call: ast.Call) -> bool:
     """A batch's own ``pin_memory`` is called by a DataLoader that pins, which it does not do without a GPU."""
     function = ctx.index.function_of(call)
-    return function is not None and function.name == "pin_memory"
+    return function is not None and _is_own_method(ctx, function)
+
+
+def _is_own_method(ctx: FileContext, function: FunctionNode) -> bool:
+    """Whether a class defines it; a function ``pin_memory(data_queue)`` of the module is called by threads."""
+    return function.name == "pin_memory" and isinstance(ctx.index.parent(function), ast.ClassDef)
+
+
+def _asks_for_methods(ctx: FileContext) -> bool:
+    """``hasattr(batch, "pin_memory")``: batches have one of their own."""
+    asked = (argument for call in ctx.index.calls_to("builtins.hasattr") for argument in call.args[1:])
+    return any(isinstance(name, ast.Constant) and name.value == "pin_memory" for name in asked)
 
 
 def _take_out(ctx: FileContext, fix: FixBuilder, call: ast.Call, receiver: ast.expr) -> None:
