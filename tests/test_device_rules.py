@@ -2956,6 +2956,20 @@ OBJECT = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
             "if device == \"xla\":\n    torch_xla.manual_seed(3)\n    print('on a GPU')\n",
         ),
         ('device == "cuda"', 'device.type == "cuda"', 'if device.type == "xla":\n    torch_xla.manual_seed(3)\n'),
+        # A seed that was never asked for may not be there.
+        (
+            "all(3)\n",
+            "all(args.seed)\n",
+            "torch.manual_seed(3)\ntorch_xla.manual_seed(3)\n"
+            'if device == "xla":\n    torch_xla.manual_seed(args.seed)\n',
+        ),
+        # The type of a device is a text made when it is read, which `is` none of the program.
+        (
+            'device == "cuda"',
+            'device.type is "cuda"',
+            "torch.manual_seed(3)\ntorch_xla.manual_seed(3)\n"
+            'if device.type is "cuda":\n    torch_xla.manual_seed(3)\n',
+        ),
     ],
 )
 def test_seeds_behind_a_comparison_of_a_device_with_a_text(old: str, new: str, seeding: str) -> None:
@@ -2963,6 +2977,21 @@ def test_seeds_behind_a_comparison_of_a_device_with_a_text(old: str, new: str, s
     result = port(SEEDED.replace(old, new), select=("TPU001", "TPU010", "TPU702"))
     assert seeding in result.text and result.text.count("torch_xla.manual_seed") == seeding.count("torch_xla")
     assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "asked", "written"),
+    [
+        (OBJECT, 'device.type is "cuda"', 'if device.type is "cuda":'),
+        (OBJECT, 'device is not "cuda"', 'if device is not "cuda":'),
+        ('"cuda" if torch.cuda.is_available() else "cpu"', 'device is "cuda"', 'if device is "xla":'),
+        ('"cuda" if torch.cuda.is_available() else "cpu"', 'device is not "cuda"', 'if device is not "xla":'),
+    ],
+)
+def test_texts_that_are_asked_to_be_the_same(chosen: str, asked: str, written: str) -> None:
+    """A text is the one of the program that it was chosen from; a device and its type are none, on a GPU neither."""
+    text = f"import torch\n\ndevice = {chosen}\nmodel = torch.nn.Linear(2, 2)\nif {asked}:\n    model.to(device)\n"
+    assert written in port(text, select=("TPU001",)).text.splitlines()
 
 
 TIMED = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.compared_devices import is_never_text
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
@@ -127,11 +128,12 @@ class DeviceNames:
             return self._is_whole_pattern(node) and self._flow.derives(comparison.subject)
         if not isinstance(comparison, ast.Compare) or len(comparison.ops) != 1:
             return False
-        if not isinstance(comparison.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+        is_same = isinstance(comparison.ops[0], ast.Is | ast.IsNot)
+        if not is_same and not isinstance(comparison.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
             return False
         sides = [comparison.left, comparison.comparators[0]]
         other = next((side for side in sides if not self._tree.encloses(side, node)), None)
-        if other is None or self._flow.compared.is_way(other):
+        if other is None or self._flow.compared.is_way(other) or (is_same and is_never_text(self._index, other)):
             return False
         beside = _is_type_of_tensor(other) and self._flow.compared.decides_move(comparison)
         return beside or self._flow.derives(other)
