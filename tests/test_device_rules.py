@@ -2967,8 +2967,7 @@ OBJECT = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
         (
             'device == "cuda"',
             'device.type is "cuda"',
-            "torch.manual_seed(3)\ntorch_xla.manual_seed(3)\n"
-            'if device.type is "cuda":\n    torch_xla.manual_seed(3)\n',
+            'torch.manual_seed(3)\ntorch_xla.manual_seed(3)\nif device.type is "cuda":\n    torch_xla.manual_seed(3)\n',
         ),
     ],
 )
