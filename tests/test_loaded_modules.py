@@ -164,3 +164,33 @@ def test_tensors_move_behind_the_load(use: str, moved: str) -> None:
     """They were on the GPU, alone or in a list."""
     loaded = moved.format('torch.load(path, map_location="cpu")')
     assert fixed(f'kept = torch.load(path, map_location=f"cuda:{{gpu}}")\n{use}\n') == f"kept = {loaded}\n{use}\n"
+
+
+SAVED_BESIDE = """\
+import torch
+
+net = torch.nn.Linear(4, 3).cuda()
+
+
+def save(path):
+    {}
+
+
+def load(path):
+    net.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    "saving",
+    [
+        "torch.save(net.cpu().state_dict(), path)\n    if torch.cuda.is_available():\n        net.cuda()",
+        "torch.save(net.cpu().state_dict(), path)\n    net.cuda()",
+        "torch.save(net.state_dict(), path)",
+    ],
+)
+def test_files_are_loaded_to_the_host_whatever_writes_them_from_now_on(saving: str) -> None:
+    """What is loaded may come from a GPU, also where `torch.save` has become `xm.save` in the same run."""
+    settings = Settings(fix=True, unsafe_fixes=True)
+    text = lint(SourceFile.from_text(SAVED_BESIDE.format(saving)), settings, CATALOGUE).text
+    assert "xm.save(net.state_dict(), path)" in text and 'torch.load(path, map_location="cpu")' in text

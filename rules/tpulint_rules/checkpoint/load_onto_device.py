@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Binding, Kind
 from tpulint.semantic.device_sites import device_argument
 from tpulint.semantic.returned_devices import holds_device
@@ -56,7 +56,8 @@ def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iter
     is_used = is_used or holds_state(ctx.index, call)
     if not _is_one_of_two(ctx, call) and (not is_used or _saves_host_tensors(ctx)):
         return
-    fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED)
+    # Not later than what makes `xm.save` of `torch.save`, behind which nothing is said.
+    fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED, Scope.STATEMENT)
     fix.set_argument(call, "map_location", '"cpu"')
     if not is_copied and not is_read_twice:
         fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
