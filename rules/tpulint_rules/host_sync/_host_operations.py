@@ -33,6 +33,10 @@ INSTEAD = {
     "EmbeddingBag": "`nn.Embedding` and a sum or mean over its rows is the same on the device",
     "vdot": "`(a * b).sum()` is the same on the device",
     "mm": "`torch.mm` multiplies on the device, where all tensors are dense",
+    "inverse": "`torch.linalg.inv_ex(x).inverse` is the same on the device: it asks not whether there is an inverse",
+    "inv": "`torch.linalg.inv_ex(x).inverse` is the same on the device: it asks not whether there is an inverse",
+    "solve": "`torch.linalg.inv_ex(a).inverse @ b` stays on the device, and is less exact",
+    "solve_triangular": "`torch.triangular_solve(b, a, upper=...).solution` runs on the device",
     "weight_norm": "`g * v / v.norm(dim=...)`, written out in the forward pass, is the same on the device",
     "spectral_norm": "`torch.nn.utils.spectral_norm`, the older of the two, stays on the device",
     "MultivariateNormal": "of a diagonal covariance `Independent(Normal(mean, variance.sqrt()), 1)` is the same",
@@ -41,6 +45,7 @@ INSTEAD = {
     "Upsample": _RESIZED,
 }
 """What does the same on the device, where something does."""
+NOTHING = "Compute it less often than in every turn, or write it out in operations that XLA has"
 
 FUNCTIONS = frozenset({
     "addbmm", "addmv", "aminmax", "angle", "bincount", "bucketize", "channel_shuffle", "cholesky_solve", "complex",
@@ -58,6 +63,10 @@ METHODS = frozenset({
     "unfold", "vdot",
 })  # fmt: skip
 """Methods of tensors."""
+BARE = frozenset({"digamma", "exp2", "inverse", "lgamma", "sinc"})
+"""Those of them that take nothing: with an argument it is a method of something else."""
+INVERSES = frozenset({"inv", "inverse"})
+"""Functions and methods that read on the host whether there is an inverse, which the device computes."""
 SCALED = frozenset({"addmm"})
 """Functions and methods that run on the host only where their product or sum is scaled."""
 LINEAR_ALGEBRA = frozenset({

@@ -29,6 +29,7 @@ _FACTORED = ("covariance_matrix", "precision_matrix")
 _WEIGHT_NORM = ("torch.nn.utils.weight_norm", "torch.nn.utils.weight_norm.weight_norm")
 _SPARSE_PRODUCT = "torch.sparse.mm"
 _DENSE = "Both factors must be on the device, where no sparse ones exist."
+_UNASKED = "No error is raised where a matrix has no inverse."
 _ROUNDED = "The weight is computed by other operations: its last digits may differ."
 
 
@@ -51,9 +52,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call,
             f"{'the gradient of ' if gradient else ''}`{operation}` runs on the host in every {turn}: "
             "the graph is cut, and its tensor is transferred",
-            _dense_product(ctx, call) or add_scaled_product(ctx, call),
+            _dense_product(ctx, call) or _unasked_inverse(ctx, call, operation) or add_scaled_product(ctx, call),
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
-            help=on_host.INSTEAD.get(operation.rpartition(".")[2], ""),
+            help=on_host.INSTEAD.get(operation.rpartition(".")[2], on_host.NOTHING),
         )
     yield from _wrappers(ctx)
 
@@ -86,7 +87,7 @@ def _wrappers(ctx: FileContext) -> Iterator[Finding]:
             "the graph is cut, and the weight is transferred",
             _own_weight_norm(ctx, call) if name in _WEIGHT_NORM else None,
             certainty=Certainty.LIKELY,
-            help=on_host.INSTEAD.get(operation, ""),
+            help=on_host.INSTEAD.get(operation, on_host.NOTHING),
         )
 
 
@@ -112,6 +113,21 @@ def _dense_product(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         return None
     fix = ctx.fix("Multiply dense matrices", Applicability.UNSAFE, _DENSE)
     fix.rename_callee(call, f"{fix.use('torch', at=call)}.mm")
+    return fix
+
+
+def _unasked_inverse(ctx: FileContext, call: ast.Call, operation: str) -> FixBuilder | None:
+    """``torch.linalg.inv_ex(x).inverse``, which the device computes, and nobody asks whether there is one."""
+    is_function = ctx.index.qualified_name(call.func) is not None
+    if operation not in on_host.INVERSES or call.keywords or len(call.args) != int(is_function):
+        return None
+    fix = ctx.fix("Compute the inverse on the device", Applicability.UNSAFE, _UNASKED)
+    inverse = f"{fix.use('torch', at=call)}.linalg.inv_ex"
+    if is_function:
+        fix.rename_callee(call, inverse)
+        fix.append(call, ".inverse")
+    elif isinstance(call.func, ast.Attribute):
+        fix.replace(call, f"{inverse}({ctx.text(call.func.value)}).inverse")
     return fix
 
 
@@ -169,6 +185,8 @@ def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
             tensor = rest[0]
     elif isinstance(call.func, ast.Attribute) and call.func.attr in on_host.METHODS:
         last, tensor, rest = call.func.attr, call.func.value, call.args
+        if ctx.index.kind(tensor) is Kind.MODULE or (last in on_host.BARE and (rest or call.keywords)):
+            return None  # `vocoder.inverse(mels)`
     elif isinstance(call.func, ast.Attribute) and call.func.attr.removesuffix("_") in on_host.SCALED:
         name = call.func.attr.removesuffix("_")
         return (name, call.func.value) if _is_scaled(call, plain=2) else None
