@@ -520,3 +520,59 @@ for net, rows in zip(nets, data):
 def test_models_in_lists(tmp_path: Path, put: str, call: str, is_left: bool) -> None:
     text = ported(tmp_path, LISTED.format(put=put, call=call))
     assert "DataParallel" not in text and (MOVES in text) is is_left
+
+
+@pytest.mark.parametrize(
+    ("filled", "read"),
+    [
+        ("own.update({k: v for k, v in loaded.items() if k in own})", "loaded"),
+        ("kept = {k: loaded[k] for k in loaded if k in own}\nown.update(kept)", "loaded"),
+        ("known = choose(loaded, own)\nown.update(known)", "loaded"),
+        ("part = loaded['model']\nfor k, v in part.items():\n    if k in own:\n        own[k].copy_(v)", "part"),
+        ("kept = {}\nfor k, v in loaded.items():\n    if k in own:\n        kept[k] = v\nown.update(kept)", "loaded"),
+        # Whole, with the prefix, which is there still when the state is loaded.
+        ("own.update(read(path))", ""),
+        ("own['bias'] = torch.zeros(2)", ""),
+        ("for k in own:\n    print(own[k].shape)", ""),
+    ],
+)
+def test_states_that_are_filled_with_what_the_model_knows(tmp_path: Path, filled: str, read: str) -> None:
+    """Behind the choice by name nothing with the prefix is left, and nothing would be loaded."""
+    main = f"""\
+import sys
+import torch
+from torch import nn
+from files import choose, read
+
+path = sys.argv[1]
+net = nn.DataParallel(nn.Linear(4, 2)).cuda()
+loaded = torch.load(path)
+own = net.state_dict()
+{filled}
+net.load_state_dict(own)
+"""
+    rows = ported(tmp_path, main).splitlines()
+    strips = [at for at, row in enumerate(rows) if "consume_prefix" in row]
+    assert len(strips) == 1 and f'({read or "own"}, "module.")' in rows[strips[0]]
+    assert rows[strips[0] - 1].startswith(f"{read} = ") if read else rows[strips[0] + 1].startswith("net.load_state")
+
+
+@pytest.mark.parametrize(("given", "is_free"), [("loaded", True), ("loaded=None", False)])
+def test_states_that_are_filled_with_what_a_function_is_given(tmp_path: Path, given: str, is_free: bool) -> None:
+    main = f"""\
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(4, 2)).cuda()
+
+
+def fill({given}):
+    '''Load.'''
+    own = net.state_dict()
+    own.update({{k: v for k, v in loaded.items() if k in own}})
+    net.load_state_dict(own)
+"""
+    text = ported(tmp_path, main)
+    strip = 'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(loaded, "module.")'
+    assert (f"    '''Load.'''\n    {strip}\n    own =" in text) is is_free
+    assert ("nn.DataParallel" in text) is not is_free

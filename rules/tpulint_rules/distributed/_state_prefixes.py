@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
+from tpulint_rules.distributed._filled_states import fillings, where_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:
         return False
     given, lines = call.args[0], []
     state = ctx.text(given)
+    if filled := fillings(index, given):
+        return _strip_filled(ctx, fix, filled, state)
     if any(isinstance(part, ast.Call) for part in ast.walk(given)):
         name = index.names.fresh("state", statement)
         if isinstance(given, ast.Call) and _loads_anywhere(ctx, given):
@@ -94,6 +98,22 @@ def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:
         return False
     lines.append(f'{fix.use("torch", at=statement)}{_STRIP}({state}, "module.")')
     fix.insert_before(statement, "\n".join(lines))
+    return True
+
+
+def _strip_filled(ctx: FileContext, fix: FixBuilder, filled: list[ast.expr], state: str) -> bool:
+    """Free what came out of a file as it comes: behind the choice of names that the model knows, nothing is left."""
+    read = [where_read(ctx.index, item, state) for item in filled]
+    for binding in dict.fromkeys(read):
+        if binding is None:
+            return False
+        statement = binding.statement
+        if isinstance(statement, FUNCTIONS):
+            told = isinstance(statement.body[0], ast.Expr) and isinstance(statement.body[0].value, ast.Constant)
+            first = statement.body[int(told and len(statement.body) > 1)]
+            fix.insert_before(first, f'{fix.use("torch", at=first)}{_STRIP}({binding.name}, "module.")')
+        elif isinstance(statement, ast.stmt):
+            fix.insert_after(statement, f'{fix.use("torch", at=statement)}{_STRIP}({binding.name}, "module.")')
     return True
 
 
