@@ -149,6 +149,35 @@ def test_modules_of_folders_that_a_script_puts_on_its_path(tmp_path: Path) -> No
     agree(tmp_path, "TPU301,TPU302,TPU501", **{"tools/main": program, "lib/core/loaders": loaders})
 
 
+def test_a_trainer_of_a_folder_that_settings_compute(tmp_path: Path) -> None:
+    """``sys.path.insert(0, osp.join(cfg.root, "common"))``: the script itself says nothing of a device."""
+    for folder in ("main", "common"):
+        (tmp_path / folder).mkdir()
+    program = """\
+    from config import cfg
+    from base import Trainer
+
+    trainer = Trainer()
+    trainer.make()
+    for x, y in trainer.loader:  # TPU301
+        trainer.optimizer.zero_grad()
+        loss = (trainer.model(x) - y).pow(2).mean()
+        loss.backward()
+        trainer.optimizer.step()
+        print("%.4f" % loss.detach())  # TPU102
+    """
+    base = """\
+    import torch
+
+    class Trainer:
+        def make(self):
+            self.loader = torch.utils.data.DataLoader(read(), batch_size=8, drop_last=True)
+            self.model = torch.nn.Linear(4, 3).cuda()
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+    """
+    agree(tmp_path, "TPU301,TPU102", **{"main/main": program, "common/base": base})
+
+
 def test_a_file_called_test_beside_the_script(tmp_path: Path) -> None:
     program = (
         TRAIN.replace("IMPORT", "from torch.utils.data import DataLoader\nfrom test import measure")
