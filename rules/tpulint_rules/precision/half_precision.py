@@ -82,11 +82,21 @@ def _is_own(ctx: FileContext, receiver: ast.expr) -> bool:
 def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
     """What is made float16; nothing but a module has ``eval``: ``net.cuda().eval().half()``."""
     value = ctx.index.value(receiver)
+    if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and _is_of_weights(ctx, call, receiver):
+        return Value(Kind.MODULE, certain=False)
     if value.kind is not Kind.UNKNOWN or not _is_variable(call):
         return value
     if "eval" in _chain(call)[1]:
         return Value(Kind.MODULE, certain=False)
     return Value(Kind.TENSOR, Side.DEVICE, certain=False) if _is_moved_then(ctx, call) else value
+
+
+def _is_of_weights(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> bool:
+    """``layer.weight.data = layer.weight.data.half()``: a model becomes float16 parameter by parameter."""
+    statement = ctx.index.parent(call)
+    if not isinstance(receiver, ast.Attribute) or receiver.attr != "data" or not isinstance(statement, ast.Assign):
+        return False
+    return [ctx.text(target) for target in statement.targets] == [ctx.text(receiver)]
 
 
 def _is_moved_then(ctx: FileContext, call: ast.Call) -> bool:
