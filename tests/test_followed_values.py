@@ -2652,3 +2652,25 @@ def test_a_batch_that_an_option_moves_within_another_block(tmp_path: Path) -> No
     agree(tmp_path, select="TPU203", train=train.format(other=""))
     by_another = train.replace("y = y.squeeze(-1)", "y = read(x)").replace("x.cuda(), y.cuda()", "x.cuda(), rows[0].y")
     agree(tmp_path, select="TPU203", train=by_another.replace("  # TPU203", "").format(other=""))
+
+
+@pytest.mark.parametrize(
+    ("place", "mark"), [("self._cpu_device", ""), ("self.host_device", ""), ("self.cpu_or_gpu", "  # TPU101")]
+)
+def test_a_device_of_the_host_by_its_name(tmp_path: Path, place: str, mark: str) -> None:
+    """A base class of another file may set it."""
+    program = f"""
+    from evaluating import Evaluator
+
+    class Scorer(Evaluator):
+        def add(self, outputs):
+            for output in outputs:
+                scores = output["scores"].to({place})
+                print(scores.tolist()){mark}
+
+    scorer = Scorer()
+    with torch.no_grad():
+        for x in samples:
+            scorer.add(model(x.to(device)))
+    """
+    agree(tmp_path, "TPU101", main=SETUP + program)

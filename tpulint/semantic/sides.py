@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property
 
 from tpulint.semantic.names import Names
@@ -35,7 +36,7 @@ class Sides:
             return Side.HOST if device.value == "cpu" else Side.DEVICE
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             return self.of_device(device.args[0])
-        if self.is_host(device):
+        if self.is_host(device) or (isinstance(device, ast.Name | ast.Attribute) and _is_called_host(device)):
             return Side.HOST
         if isinstance(device, ast.Attribute) and device.attr == "device":
             given = self._set.get(last_name(device.value))
@@ -103,3 +104,8 @@ class Sides:
         if value.kind is Kind.TENSOR:
             return value.side
         return self.of_device(item)
+
+
+def _is_called_host(device: ast.expr) -> bool:
+    """``self._cpu_device``, which a base class of another file sets."""
+    return re.fullmatch(r"_*(?:cpu|host)(?:_device)?|_*device_(?:cpu|host)", last_name(device)) is not None
