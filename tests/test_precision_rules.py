@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from pathlib import Path
 
 import pytest
+from command import tpulint
 
 from tpulint.catalog import Catalogue, load
 from tpulint.config import Settings
@@ -884,3 +886,23 @@ def test_scaler_of_an_object_that_other_files_use(uses: str, is_gone: bool) -> N
     ported = port(text, "TPU401")
     assert ("GradScaler" not in ported) is is_gone
     assert is_gone or 'self.scaler = torch.amp.GradScaler("xla", enabled=False)' in ported
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_fixed"), [("torch.float16", False), ("torch.half", False), ("layer.weight.dtype", True)]
+)
+def test_weights_that_a_function_makes_float16_for_a_model_of_another_file(
+    tmp_path: Path, dtype: str, is_fixed: bool
+) -> None:
+    """Both have to be of one format: what goes into the layers is cast there."""
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'own'\n")
+    (tmp_path / "making.py").write_text(
+        "import torch\n\n\ndef make_half(layer):\n    if isinstance(layer, torch.nn.Linear):\n"
+        "        layer.weight.data = layer.weight.data.half()\n\n\ndef put(x):\n    return x.cuda()\n"
+    )
+    (tmp_path / "net.py").write_text(
+        "import torch\nfrom making import make_half\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        layer = self.layer.apply(make_half)\n        return layer(x.type({dtype}))\n"
+    )
+    tpulint("--select", "TPU402", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    assert ("layer.weight.data.bfloat16()" in (tmp_path / "making.py").read_text()) is is_fixed

@@ -235,3 +235,37 @@ def test_graphs_that_another_file_keeps(tmp_path: Path) -> None:
 
     tpulint("--select=TPU314", "--fix", "--unsafe-fixes", "train.py", cwd=tmp_path)
     assert "copy.deepcopy(net).cpu()" in (tmp_path / "train.py").read_text()
+
+
+@pytest.mark.parametrize(("stepped", "mark"), [("own", ""), ("optimizer", "  # TPU314")])
+def test_models_that_come_back_to_be_looked_at_alone(tmp_path: Path, stepped: str, mark: str) -> None:
+    """What trains behind the way back is another model, with an optimizer of its own."""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    model = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def train():
+        model(samples[0].to(device)).sum().backward()
+        optimizer.step()
+        model.cpu(){mark}
+
+    def look():
+        model.to(device)
+        print(model(samples[0].to(device)))
+
+    def train_another():
+        other = nn.Linear(4, 1).to(device)
+        own = torch.optim.Adam(other.parameters())
+        for x in samples:
+            other(x.to(device)).sum().backward()
+            {stepped}.step()
+
+    train()
+    look()
+    train_another()
+    """
+    agree(tmp_path, "TPU314", main=program)

@@ -20,6 +20,7 @@ from tpulint_rules.precision._host_arrays import goes_to_numpy
 _FLOAT16 = ("torch.float16", "torch.half")
 _ARGUMENTS = ("dtype", "torch_dtype")
 _REASON = "bfloat16 has more range and fewer digits than float16."
+_OTHERS = "Another file names float16 for what goes into the model: both have to be of one format."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -45,6 +46,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
         fix.replace(Span(end - len("half"), end), "bfloat16")
+        if _is_of_weights(ctx, call) and _is_named_elsewhere(ctx):
+            fix.lower(Applicability.DISPLAY, _OTHERS)
         certainty = Certainty.CERTAIN if kind.certain else Certainty.LIKELY
         yield ctx.finding(
             call, "`.half()` computes in float16, for which a TPU has no units; use bfloat16", fix, certainty=certainty
@@ -82,7 +85,7 @@ def _is_own(ctx: FileContext, receiver: ast.expr) -> bool:
 def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
     """What is made float16; nothing but a module has ``eval``: ``net.cuda().eval().half()``."""
     value = ctx.index.value(receiver)
-    if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and _is_of_weights(ctx, call, receiver):
+    if value.kind in (Kind.UNKNOWN, Kind.TENSOR) and _is_of_weights(ctx, call):
         return Value(Kind.MODULE, certain=False)
     if value.kind is not Kind.UNKNOWN or not _is_variable(call):
         return value
@@ -91,12 +94,19 @@ def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
     return Value(Kind.TENSOR, Side.DEVICE, certain=False) if _is_moved_then(ctx, call) else value
 
 
-def _is_of_weights(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> bool:
+def _is_of_weights(ctx: FileContext, call: ast.Call) -> bool:
     """``layer.weight.data = layer.weight.data.half()``: a model becomes float16 parameter by parameter."""
-    statement = ctx.index.parent(call)
+    statement, receiver = ctx.index.parent(call), call.func.value if isinstance(call.func, ast.Attribute) else None
     if not isinstance(receiver, ast.Attribute) or receiver.attr != "data" or not isinstance(statement, ast.Assign):
         return False
     return [ctx.text(target) for target in statement.targets] == [ctx.text(receiver)]
+
+
+def _is_named_elsewhere(ctx: FileContext) -> bool:
+    """``self.dtype = torch.float16`` of a module in another file, which makes its weights so by a function of this."""
+    others = (file for word in ("float16", ".half") for file in ctx.index.imported.mentioning(word) or ())
+    itself = ctx.index.imported.itself()
+    return any(next(file.references(*_FLOAT16), None) is not None for file in others if file is not itself)
 
 
 def _is_moved_then(ctx: FileContext, call: ast.Call) -> bool:

@@ -128,7 +128,8 @@ def _trains_on(ctx: FileContext, away: ast.Call, back: ast.Call, optimizer: ast.
     if moves.precedes(optimizer, away) is not True:
         return False
     builders = [place for _, place in moves.places(optimizer)]
-    updates = [update for step in ctx.index.step_loops for update in (step.node, *step.updates)]
+    steps = (step for step in ctx.index.step_loops if any(_may_step(ctx, call, optimizer) for call in step.updates))
+    updates = [update for step in steps for update in (step.node, *step.updates)]
     stepping = [(function, place) for update in updates for function, place in moves.places(update)]
     for one, two in _in_one_function(ctx, away, back):
         within = [place for function, place in stepping if function is ctx.index.function_of(one)]
@@ -141,6 +142,13 @@ def _trains_on(ctx: FileContext, away: ast.Call, back: ast.Call, optimizer: ast.
             if any(place is loop or tree.encloses(loop, place) for place in within):
                 return True
     return False
+
+
+def _may_step(ctx: FileContext, update: ast.Call, optimizer: ast.Call) -> bool:
+    """Whether an update may be one of this optimizer: of what a function is given it is not always known."""
+    stepped = update.func.value if isinstance(update.func, ast.Attribute) else None
+    made = [] if stepped is None else [one.node for one in ctx.index.moves.creations.of(stepped)]
+    return not made or any(node is optimizer or not isinstance(node, ast.Call) for node in made)
 
 
 def _in_one_function(ctx: FileContext, one: ast.AST, two: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
