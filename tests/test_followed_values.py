@@ -2674,3 +2674,62 @@ def test_a_device_of_the_host_by_its_name(tmp_path: Path, place: str, mark: str)
             scorer.add(model(x.to(device)))
     """
     agree(tmp_path, "TPU101", main=SETUP + program)
+
+
+@pytest.mark.parametrize(
+    ("grows", "mark"),
+    [
+        ("turn += 1\n        if turn > 6:\n            turn = 0", "  # TPU217"),
+        ("if mean < 0.1:\n            turn += 1\n        if turn > 6:\n            turn = 6", ""),
+    ],
+)
+def test_a_stage_of_a_training_is_the_same_for_many_turns(tmp_path: Path, grows: str, mark: str) -> None:
+    net = f"""\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(7))
+
+        def forward(self, x, turn=0):
+            for at in range(turn, -1, -1):{mark}
+                x = self.layers[at](x)
+            return x
+    """
+    program = f"""
+    from net import Net
+
+    net = Net().to(device)
+    turn, mean = 0, 1.0
+    for x in samples:
+        optimizer.zero_grad()
+        net(x.to(device), turn=turn).mean().backward()
+        optimizer.step()
+        {grows}
+    """
+    agree(tmp_path, "TPU217", main=SETUP + program, net=net)
+
+
+@pytest.mark.parametrize(
+    ("dealt", "place", "mark"),
+    [
+        ("for feature, label in zip(features, labels):", "label", "  # TPU201"),
+        ("for row, score in zip(labels, scores): for label, one in zip(row, score):", "label", ""),
+    ],
+)
+def test_labels_of_which_a_sample_has_several(tmp_path: Path, dealt: str, place: str, mark: str) -> None:
+    """They are a list, whose numbers are on the host."""
+    rows, _, within = dealt.partition(": ")
+    inner = f"{rows}:\n            {within}\n                " if within else f"{dealt}\n            "
+    program = f"""
+    centers = torch.zeros(10, 4, device=device)
+    for x, labels, scores in samples:
+        labels, scores = labels.to(device), scores.to(device)
+        features = model(x.to(device))
+        optimizer.zero_grad()
+        features.mean().backward()
+        optimizer.step()
+        {inner}centers[{place}] = 0.9 * centers[{place}]{mark}
+    """
+    agree(tmp_path, "TPU201", main=SETUP + program)

@@ -364,8 +364,11 @@ class ChangingNumbers:
         others = [b for b in binding.scope.bindings.get(binding.name, ()) if b is not binding]
         begun = [b for b in others if not self._index.tree.encloses(loop, b.node)]
         within = [b for b in others if b not in begun]
+        # A stage of a training, `if turn > length: stage += 1`, is the same for many turns.
+        is_of_each = not isinstance(self._index.parent(binding.statement), ast.If)
         return bool(begun) and all(
-            b.kind == "augment" or self._adds_to_itself(b) or self._goes_round(b, [binding]) for b in within
+            b.kind == "augment" or self._adds_to_itself(b) or (is_of_each and self._goes_round(b, [binding]))
+            for b in within
         )
 
     def _of_attribute(self, node: ast.Attribute) -> ast.AST | None:

@@ -83,6 +83,8 @@ def _is_label_drawn(index: SemanticIndex, binding: Binding) -> bool:
     whole = pairs.args[at]
     if isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Name | ast.Slice):
         whole = whole.value  # some of the samples
+    if any(one.kind == "loop" for one in index.flow.bindings_of(whole)):
+        return False  # what one sample has, of which another may have more: a list
     is_call = isinstance(whole, ast.Call) and last_name(whole.func) not in _WITH_DIMENSIONS
     if not is_call and not isinstance(whole, ast.Name | ast.Attribute):
         return False
