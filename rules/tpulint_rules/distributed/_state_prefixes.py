@@ -7,7 +7,6 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
-from tpulint_rules.distributed._filled_states import fillings, where_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:
         return False
     given, lines = call.args[0], []
     state = ctx.text(given)
+    from tpulint_rules.distributed._filled_states import fillings
+
     if filled := fillings(index, given):
         return _strip_filled(ctx, fix, filled, state)
     if any(isinstance(part, ast.Call) for part in ast.walk(given)):
@@ -103,6 +104,8 @@ def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:
 
 def _strip_filled(ctx: FileContext, fix: FixBuilder, filled: list[ast.expr], state: str) -> bool:
     """Free what came out of a file as it comes: behind the choice of names that the model knows, nothing is left."""
+    from tpulint_rules.distributed._filled_states import where_read
+
     read = [where_read(ctx.index, item, state) for item in filled]
     for binding in dict.fromkeys(read):
         if binding is None:

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.changing_lengths import ChangingLength
 from tpulint.semantic.computed_places import computed_shift
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.changing_lengths import ChangingLength
 
 _SAME = "The same whole numbers, in the same order."
 _MOVES = frozenset({"to", "cuda"})
 _MAKE_OF = frozenset({"torch.tensor", "torch.as_tensor"})
+_CHOSEN = r"not None\s*[\])]"
+"""Behind a list of those samples that are there."""
 _SAMPLES = "let a tensor of zeros stand where there is none, and leave out what is computed of it: torch.where"
 _FREE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Call, ast.keyword, ast.Tuple, ast.List)
 """What an expression may stand in without parentheses of its own."""
@@ -61,7 +66,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _of_samples_kept(ctx: FileContext, call: ast.Call) -> ChangingLength | None:
     """What a module is given: ``net(torch.cat([s for s in batch.next_state if s is not None]))``."""
-    if ctx.index.kind(call.func) is not Kind.MODULE:
+    if not ctx.index.mentions(_CHOSEN, "not None") or ctx.index.kind(call.func) is not Kind.MODULE:
         return None
     found = (ctx.index.changing_lengths.of(given) for given in call.args)
     return next((one for one in found if one is not None and isinstance(one.cause, ast.Compare)), None)

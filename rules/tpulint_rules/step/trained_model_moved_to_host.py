@@ -14,10 +14,8 @@ from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import function_run
 from tpulint.semantic.variables import last_name
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
-from tpulint_rules.step._copied_to_host import copied_to_host
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._round_trips import is_host, round_trips
-from tpulint_rules.step._ways_apart import ways_apart
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -35,7 +33,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if not built:
             yield from _saved_for_others(ctx, [call for call, _ in departures])
     if index.moves.has_device and optimizers:
-        yield from ways_apart(ctx, [item for item in departures if item[0] not in told], optimizers)
+        if departures or index.imported.knows_others:
+            from tpulint_rules.step._ways_apart import ways_apart
+
+            yield from ways_apart(ctx, [item for item in departures if item[0] not in told], optimizers)
         yield from _elsewhere(ctx, optimizers)
 
 
@@ -94,6 +95,7 @@ def _here(
         back = next((move for move in ways if _is_way_back(ctx, call, move)), None)
         if optimizer is None or back is None or _keeps_parameters(ctx, call, back):
             continue
+        from tpulint_rules.step._copied_to_host import copied_to_host
         from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
 
         from_elsewhere = _is_called_elsewhere(ctx, optimizer, call)
