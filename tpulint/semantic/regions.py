@@ -17,6 +17,7 @@ from tpulint.semantic.gates import Gates
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall, merge
+from tpulint.semantic.step_gates import gates_of_steps
 from tpulint.semantic.steps import CalledStep as CalledStep
 from tpulint.semantic.steps import Step as Step
 from tpulint.semantic.steps import StepFunction as StepFunction
@@ -85,8 +86,7 @@ class Regions:
                 self._per_step.setdefault(function, step)
         self.turn_loops: frozenset[LoopNode] = frozenset(self._by_loop)
         """Step loops and evaluation loops."""
-        self._step_gates = self._find_step_gates()
-        """Gates that hold all of a step: ``if t % 4 == 0: learn()``. In turns without one nothing trains."""
+        self._step_gates = gates_of_steps(tree, self._gates, self.events, (*self.step_loops, *self.step_functions))
         self._gated = self._find_gated()
         """Functions that a step runs only at a log interval."""
         gathers = tree.source.has_any(_TRAINS) and ".grad" in tree.source.text
@@ -117,33 +117,6 @@ class Regions:
         from tpulint.semantic.left_out import loops_for_devices
 
         return loops_for_devices(self._tree)
-
-    def _find_step_gates(self) -> set[ast.If]:
-        found: set[ast.If] = set()
-        for step in (*self.step_loops, *self.step_functions):
-            whole = {*step.backwards, *step.updates, *step.manual_updates}
-            for holder in (step.node, *step.functions):
-                for branch in self._tree.nodes_in(holder, ast.If, functions=False):
-                    if (
-                        self._gates.is_one(branch)
-                        and whole <= self._step_events_of(branch.body)
-                        and not whole & self._step_events_of(self._beside(branch, holder))
-                    ):
-                        found.add(branch)
-        return found
-
-    def _beside(self, branch: ast.If, holder: ast.AST) -> list[ast.stmt]:
-        """The statements that a loop or function runs beside a branch, those of its other way included."""
-        found: list[ast.stmt] = [*branch.orelse]
-        statement: ast.AST = branch
-        while statement is not holder and isinstance(statement, ast.stmt):
-            found += [other for other in self._tree.suite_of(statement) if other is not statement]
-            statement = self._tree.parents[statement]
-        return found
-
-    def _step_events_of(self, block: list[ast.stmt]) -> set[ast.AST]:
-        done = list(map(self.events.events_in, block))
-        return {event for one in done for event in (*one.backwards, *one.updates, *one.manual_updates, *one.candidates)}
 
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()

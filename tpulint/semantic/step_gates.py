@@ -1,0 +1,42 @@
+"""Gates that hold all of a step, ``if t % 4 == 0: learn()``: in turns without one nothing trains."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from tpulint.semantic.events import EventMap
+from tpulint.semantic.gates import Gates
+from tpulint.semantic.steps import Step
+from tpulint.semantic.tree import SyntaxTree
+
+
+def gates_of_steps(tree: SyntaxTree, gates: Gates, events: EventMap, steps: Iterable[Step]) -> set[ast.If]:
+    """Those of these steps, in their loops and in the functions that they run."""
+    found: set[ast.If] = set()
+    for step in steps:
+        whole = {*step.backwards, *step.updates, *step.manual_updates}
+        for holder in (step.node, *step.functions):
+            for branch in tree.nodes_in(holder, ast.If, functions=False):
+                if (
+                    gates.is_one(branch)
+                    and whole <= _done_by(events, branch.body)
+                    and not whole & _done_by(events, _beside(tree, branch, holder))
+                ):
+                    found.add(branch)
+    return found
+
+
+def _beside(tree: SyntaxTree, branch: ast.If, holder: ast.AST) -> list[ast.stmt]:
+    """The statements that a loop or function runs beside a branch, those of its other way included."""
+    found: list[ast.stmt] = [*branch.orelse]
+    statement: ast.AST = branch
+    while statement is not holder and isinstance(statement, ast.stmt):
+        found += [other for other in tree.suite_of(statement) if other is not statement]
+        statement = tree.parents[statement]
+    return found
+
+
+def _done_by(events: EventMap, block: list[ast.stmt]) -> set[ast.AST]:
+    done = map(events.events_in, block)
+    return {event for one in done for event in (*one.backwards, *one.updates, *one.manual_updates, *one.candidates)}
