@@ -21,7 +21,7 @@ def emptied_contexts(before: SemanticIndex, after: SemanticIndex) -> list[ast.Wi
     """Such contexts since the fixes; of those that stand in each other only the outermost."""
     if not after.mentions(r"\bnullcontext\b") or before.mentions(r"\bnullcontext\b"):
         return []
-    found = [node for node in _contexts_of_nothing(after) if _goes(after, node) or unwrapped(after, node) is not None]
+    found = [node for node in _contexts_of_nothing(after) if _goes(after, node) or _unwrapped(after, node) is not None]
     return [node for node in found if not any(o is not node and after.tree.encloses(o, node) for o in found)]
 
 
@@ -30,7 +30,7 @@ def take_out(fix: FixBuilder, index: SemanticIndex, node: ast.With) -> None:
     if _goes(index, node):
         fix.delete(node)
         return
-    for span, text in unwrapped(index, node) or ():
+    for span, text in _unwrapped(index, node) or ():
         fix.replace(span, text)
 
 
@@ -47,7 +47,7 @@ def _contexts_of_nothing(index: SemanticIndex) -> Iterator[ast.With]:
                 yield node
 
 
-def unwrapped(index: SemanticIndex, node: ast.With) -> list[Change] | None:
+def _unwrapped(index: SemanticIndex, node: ast.With) -> list[Change] | None:
     """The changes that unwrap a block; None where a comment stands beside its header, or rows are odd."""
     source, tree = index.source, index.tree
     head, first, last = (source.row(at) for at in (tree.start(node), tree.start(node.body[0]), tree.end(node.body[-1])))

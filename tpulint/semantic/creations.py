@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, takewhile
 
 from tpulint.records import NamedTuple
@@ -41,6 +41,11 @@ class Creation(NamedTuple):
     def overlaps(self, other: Creation) -> bool:
         """Whether one of the two may be the other or a part of it."""
         return self.node is other.node and _agree(self.path, other.path) and _agree(self.context, other.context)
+
+
+def overlap(left: Iterable[Creation], right: Collection[Creation]) -> bool:
+    """Whether any of some objects may be one of others, or a part of it."""
+    return any(one.overlaps(other) for one in left for other in right)
 
 
 def _agree(left: tuple[object, ...], right: tuple[object, ...]) -> bool:

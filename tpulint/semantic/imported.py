@@ -104,6 +104,11 @@ class Imported:
         """The files of the project that have a word in them, this one included; None where not all can be read."""
         return None if self._library is None else self._library.mentioning(self._path, word)
 
+    def others_mentioning(self, word: str) -> list[SemanticIndex]:
+        """The other files of the project that have a word in them; none where not all can be read."""
+        itself = self.itself()
+        return [file for file in self.mentioning(word) or () if file is not itself]
+
     # ---------------------------------------------------------------- names
 
     def definition(self, node: ast.expr) -> Definition | None:

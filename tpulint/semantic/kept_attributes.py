@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 
 from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
@@ -40,11 +39,9 @@ def is_read_elsewhere(index: SemanticIndex, owner: ast.ClassDef, target: ast.Att
     here = [node for node in index.tree.attributes_called(target.attr) if node not in known]
     if any(_makes_tensor(index, node) and _may_be_of(index, node, owner) for node in here):
         return True
-    others = index.imported.mentioning(target.attr) or ()
     return any(
         _makes_tensor(other, node) and _may_be_of(other, node, owner)
-        for other in others
-        if os.path.abspath(other.source.path) != os.path.abspath(index.source.path)
+        for other in index.imported.others_mentioning(target.attr)
         for node in other.tree.attributes_called(target.attr)
     )
 

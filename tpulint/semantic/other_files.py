@@ -63,6 +63,20 @@ def definition_called(index: SemanticIndex, call: ast.Call) -> Definition | None
     return index.imported.called(call) if here is None else Definition(index, here)
 
 
+def loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> list[ast.Name]:
+    """What a function does with what a call gives it; nothing where it makes something else of the parameter."""
+    file, function = called
+    if not isinstance(function, FUNCTIONS):
+        return []
+    parameters = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    given = [one for one in parameters if node in file.definitions.arguments.of_call(call, function, one.arg)]
+    if len(given) != 1:
+        return []
+    mentions = file.names.mentions(given[0].arg, file.names.scope_of(function.body[0]))
+    loads = [name for name in mentions if isinstance(name.ctx, ast.Load)]
+    return loads if len(loads) == len(mentions) else []
+
+
 def methods(owners: tuple[Definition, ...], name: str) -> tuple[Definition, ...]:
     """The methods of these classes by name, each once."""
     found = (method(owner, name) for owner in owners)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.other_files import Definition, definition_called
+from tpulint.semantic.other_files import definition_called, loads_of_parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,17 +184,3 @@ def _value_of(target: ast.expr) -> ast.Name | None:
     if isinstance(target, ast.Tuple) and len(target.elts) == 2 and isinstance(target.elts[1], ast.Name):
         return target.elts[1]
     return None
-
-
-def loads_of_parameter(called: Definition, call: ast.Call, node: ast.expr) -> list[ast.Name]:
-    """What a function does with what a call gives it; nothing where it makes something else of the parameter."""
-    file, function = called
-    if not isinstance(function, FUNCTIONS):
-        return []
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    given = [one for one in parameters if node in file.definitions.arguments.of_call(call, function, one.arg)]
-    if len(given) != 1:
-        return []
-    mentions = file.names.mentions(given[0].arg, file.names.scope_of(function.body[0]))
-    loads = [name for name in mentions if isinstance(name.ctx, ast.Load)]
-    return loads if len(loads) == len(mentions) else []

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.other_files import definition_called
-from tpulint_rules.checkpoint._copied_states import CONSUMING, CopiedStates, loads_of_parameter
+from tpulint.semantic.other_files import definition_called, loads_of_parameter
+from tpulint_rules.checkpoint._copied_states import CONSUMING, CopiedStates
 
 _FACTS = (
     r"(?i)(?:.*_)?(?:epochs?|n?iters?|iterations?|(?:global_?)?steps?|best.*|acc(?:uracy)?\d?|prec\d?|loss|losses|score|lr"

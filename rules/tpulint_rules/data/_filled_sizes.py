@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.other_files import definition_called
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic import SemanticIndex
+from tpulint.semantic.other_files import definition_called, loads_of_parameter
 
 _FILLERS = frozenset({
     *(f"{package}.{name}" for package in ("torch", "numpy") for name in ("zeros", "ones", "full", "empty")),
@@ -41,7 +39,7 @@ def filled_by(index: SemanticIndex, node: ast.AST, depth: int = 0) -> ast.AST | 
                 return ancestor
             if name == "builtins.max" and len(ancestor.args) > 1:
                 return None  # no less than so much
-            if any(_fills(file, use, depth) for file, use in _uses_as_parameter(index, ancestor, node, depth)):
+            if depth < _DEPTH and isinstance(node, ast.expr) and _is_filled_in_function(index, ancestor, node, depth):
                 return ancestor
         child = ancestor
     return None
@@ -50,10 +48,6 @@ def filled_by(index: SemanticIndex, node: ast.AST, depth: int = 0) -> ast.AST | 
 def is_rounding(node: ast.AST | None) -> bool:
     """``length // 64``, ``length % 8``"""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod)
-
-
-def _fills(index: SemanticIndex, use: ast.AST, depth: int) -> bool:
-    return filled_by(index, use, depth + 1) is not None
 
 
 def _filled_by_rest(
@@ -73,17 +67,8 @@ def _filled_by_rest(
     return next((use for use in found if use is not None), None)
 
 
-def _uses_as_parameter(
-    index: SemanticIndex, call: ast.Call, given: ast.AST, depth: int
-) -> Iterator[tuple[SemanticIndex, ast.Name]]:
-    """The uses of what a call gives to a function, in the function: ``pad(sample, longest)``."""
-    called = definition_called(index, call) if depth < _DEPTH else None
-    if called is None or not isinstance(called.node, FUNCTIONS):
-        return
-    names, function = called.file.names, called.node
-    is_method = called.file.tree.class_of(function) is not None
-    parameter = next((name for name, item in arguments_given(call, function, is_method) if item is given), None)
-    for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
-        scope = names.scope_of(argument)
-        if argument.arg == parameter and len(names.bindings_in(scope, parameter)) == 1:
-            yield from ((called.file, use) for use in names.loads(parameter, scope))
+def _is_filled_in_function(index: SemanticIndex, call: ast.Call, given: ast.expr, depth: int) -> bool:
+    """``pad(sample, longest)``"""
+    called = definition_called(index, call)
+    uses = [] if called is None else loads_of_parameter(called, call, given)
+    return called is not None and any(filled_by(called.file, use, depth + 1) is not None for use in uses)

@@ -74,8 +74,7 @@ def _cuts_to_longest(index: SemanticIndex) -> bool:
     """Whether the file, or another one of its project, unpacks to the longest sequence of a batch."""
     if next(_unpacked_to_longest(index), None) is not None:
         return True
-    itself = index.imported.itself()
-    others = (file for word in _OF_PROJECT for file in index.imported.mentioning(word) or () if file is not itself)
+    others = (file for word in _OF_PROJECT for file in index.imported.others_mentioning(word))
     return any(
         next(file.calls_to(_PADDED_RUN), None) is not None or next(_unpacked_to_longest(file), None) is not None
         for file in others

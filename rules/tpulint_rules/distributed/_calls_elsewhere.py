@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Callable, Iterator
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
@@ -35,9 +34,8 @@ def calls_of_kept(index: SemanticIndex, is_model: Callable[[ast.expr], bool]) ->
             values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
             if not any(value is not None and is_model(value) for value in values):
                 continue
-            for file in index.imported.mentioning(name) or ():
-                if os.path.abspath(file.source.path) != os.path.abspath(index.source.path):
-                    yield from ((file, call) for call in file.calls if _is_of_object(file, call.func, owner, name))
+            for file in index.imported.others_mentioning(name):
+                yield from ((file, call) for call in file.calls if _is_of_object(file, call.func, owner, name))
 
 
 def _is_of_object(file: SemanticIndex, func: ast.expr, owner: ast.ClassDef, name: str) -> bool:

@@ -10,7 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope, Span
 from tpulint.semantic.blocks import with_emptied_blocks
 from tpulint.semantic.twin_branches import twin_branches
-from tpulint_rules.frameworks._demands import demand_around, is_demand, is_missed, is_none
+from tpulint_rules.frameworks._demands import demand_around, is_demand, is_missed, sets_none
 
 _REASON = "Models compute in bfloat16 and losses are no longer scaled; optimizers and layers are those of torch."
 _DATA_PARALLEL = (
@@ -98,7 +98,7 @@ class _Port:
 
     def _is_none_instead(self, statement: ast.AST) -> bool:
         """``except ImportError: amp = None``"""
-        return is_none(statement) and isinstance(self._index.parent(statement), ast.ExceptHandler)
+        return sets_none(statement) and isinstance(self._index.parent(statement), ast.ExceptHandler)
 
     def _write_import(self, node: ast.ImportFrom) -> bool:
         """``from apex.parallel import DistributedDataParallel as DDP``, beside that of torch on another branch."""

@@ -6,6 +6,7 @@ import ast
 import re
 
 from tpulint.context import FileContext
+from tpulint.semantic.values import is_none
 
 _IS_THERE = re.compile(r"avail|version|install|has_|find_spec|modules", re.IGNORECASE)
 """In a condition: it asks whether a library is there."""
@@ -26,17 +27,16 @@ def is_missed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
     if not isinstance(holder, ast.Try) or not isinstance(index.parent(holder), ast.Module) or holder.finalbody:
         return False
     rest = [statement for handler in holder.handlers for statement in handler.body]
-    if holder.orelse or not rest or not all(is_none(one) or _only_tells(one) for one in rest):
+    if holder.orelse or not rest or not all(sets_none(one) or _only_tells(one) for one in rest):
         return False
     bound = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
     uses = [use for name in bound for use in index.names.loads(name, index.names.module)]
     return any(demand_around(ctx, use) is None for use in uses) and not any(_is_asked(ctx, use) for use in uses)
 
 
-def is_none(statement: ast.AST) -> bool:
+def sets_none(statement: ast.AST) -> bool:
     """``amp = None``"""
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    return isinstance(value, ast.Constant) and value.value is None
+    return isinstance(statement, ast.Assign) and is_none(statement.value)
 
 
 def _only_tells(statement: ast.stmt) -> bool:

@@ -104,9 +104,8 @@ def _is_of_weights(ctx: FileContext, call: ast.Call) -> bool:
 
 def _is_named_elsewhere(ctx: FileContext) -> bool:
     """``self.dtype = torch.float16`` of a module in another file, which makes its weights so by a function of this."""
-    others = (file for word in ("float16", ".half") for file in ctx.index.imported.mentioning(word) or ())
-    itself = ctx.index.imported.itself()
-    return any(next(file.references(*_FLOAT16), None) is not None for file in others if file is not itself)
+    others = (file for word in ("float16", ".half") for file in ctx.index.imported.others_mentioning(word))
+    return any(next(file.references(*_FLOAT16), None) is not None for file in others)
 
 
 def _is_moved_then(ctx: FileContext, call: ast.Call) -> bool:

@@ -9,7 +9,7 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.records import NamedTuple
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind, SemanticIndex
-from tpulint.semantic.creations import Creation
+from tpulint.semantic.creations import Creation, overlap
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import function_run
 from tpulint.semantic.passed_arguments import arguments_given
@@ -40,11 +40,11 @@ def ways_apart(
     own = [one for one in own if not is_asked_for(ctx.index, one.call)]
     for departure in (*own, *_handed(ctx)) if returning else ():
         gone = moves.collected.of(departure.module)
-        backs = [move for move, creations in returning if _share(gone, creations)]
+        backs = [move for move, creations in returning if overlap(gone, creations)]
         backs = [move for move in backs if not _is_whole(ctx, departure, move.call)]
         for optimizer, owned in optimizers:
             back = next((one for one in backs if _trains_on(ctx, departure.call, one.call, optimizer)), None)
-            if back is not None and _share(gone, owned):
+            if back is not None and overlap(gone, owned):
                 yield _finding(ctx, departure, gone, back, optimizer)
                 break
 
@@ -98,10 +98,6 @@ def _moves_module(ctx: FileContext, call: ast.Call, module: ast.expr) -> bool:
     return ctx.index.kind(module) is Kind.MODULE or (
         ctx.index.kind(module) is Kind.UNKNOWN and isinstance(statement, ast.Expr)
     )
-
-
-def _share(left: list[Creation], right: list[Creation]) -> bool:
-    return any(one.overlaps(other) for one in left for other in right)
 
 
 # -------------------------------------------------------------------- order

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind
-from tpulint.semantic.creations import Creation
+from tpulint.semantic.creations import Creation, overlap
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import function_run
@@ -55,7 +55,7 @@ def _elsewhere(ctx: FileContext, optimizers: list[tuple[ast.Call, list[Creation]
         trips = {last_name(module) for _, module, _ in round_trips(found.file, found.node)}
         for name, given in zip(parameters, call.args, strict=False):
             handed = index.moves.creations.of(given) if name in trips else []
-            optimizer = next((one for one, owned in optimizers if _share(handed, owned)), None)
+            optimizer = next((one for one, owned in optimizers if overlap(handed, owned)), None)
             if optimizer is not None:
                 yield ctx.finding(
                     given,
@@ -89,9 +89,9 @@ def _here(
         if index.kind(receiver) not in (Kind.MODULE, Kind.UNKNOWN):
             continue
         gone = index.moves.creations.of(receiver)
-        sharing = [o for o, owned in optimizers if _share(gone, owned)]
+        sharing = [o for o, owned in optimizers if overlap(gone, owned)]
         optimizer = next((o for o in sharing if _is_before(ctx, o, call) or _is_called_elsewhere(ctx, o, call)), None)
-        ways = (move for move in index.moves.moves if _share(gone, move.creations))
+        ways = (move for move in index.moves.moves if overlap(gone, move.creations))
         back = next((move for move in ways if _is_way_back(ctx, call, move)), None)
         if optimizer is None or back is None or _keeps_parameters(ctx, call, back):
             continue
@@ -155,10 +155,6 @@ def _goes_to_host(ctx: FileContext, call: ast.Call) -> bool:
     if not given or isinstance(given[0], ast.Starred):
         return False
     return is_host(ctx.index, given[0])
-
-
-def _share(left: list[Creation], right: list[Creation]) -> bool:
-    return any(one.overlaps(other) for one in left for other in right)
 
 
 def _is_before(ctx: FileContext, optimizer: ast.Call, call: ast.Call) -> bool:
