@@ -15,16 +15,15 @@ from tpulint.semantic.kept_attributes import owner_of
 from tpulint.semantic.tensor_types import TypeUse, asked_classes
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.values import is_true
+from tpulint_rules.device._default_types import FOLLOWERS_OF_DEFAULT, set_back, set_default
+from tpulint_rules.device._filled_tensors import fill_on_device, is_filled_on_device
 
 _SAME = "`x.type_as(y)` is `x.type(y.type())`, on any device."
 _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
-_DEFAULT = "Only tensors made without `device=` follow the default device, and none of `torch.Tensor`."
 
 _ELSEWHERE = "Objects hand the class to code elsewhere: use `torch`'s there and move what it makes to the device"
 
-_DRAWS = {"normal_": "randn", "uniform_": "rand"}
-_FILLS = frozenset({*_DRAWS, "fill_", "zero_"})
 _KEPT_DEVICE = "tensor_device"
 
 
@@ -81,7 +80,7 @@ def _under_a_default(ctx: FileContext) -> Iterator[Finding]:
     """``torch.Tensor(...)`` in a file that one imports which sets the default: it made tensors on the GPU too."""
     if setter := setter_of(ctx.index):
         for call in constructions(ctx.index):
-            fix = ctx.fix("Move it to the device", Applicability.UNSAFE, _DEFAULT, Scope.LOOP)
+            fix = ctx.fix("Move it to the device", Applicability.UNSAFE, FOLLOWERS_OF_DEFAULT, Scope.LOOP)
             fix.append(ctx.index.tensor_types.filled(call), f".to({fix.device(call)})")
             message = f"`torch.Tensor` makes its tensor on the host: it follows no default device, as {setter} sets one"
             yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
@@ -109,14 +108,14 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
         elif use.choice is not None:
             other = use.choice.orelse if use.choice.body is use.node else use.choice.body
             fix.replace(use.choice, ctx.text(other))
-        elif any(_is_filled_on_device(ctx, use, call) for call in use.constructions):
+        elif any(is_filled_on_device(ctx, use, call) for call in use.constructions):
             pass  # the class goes with the call
         elif use.module is None and not use.tests and (use.variable is not None or use.constructions):
             fix.replace(use.node, f"{fix.use('torch', at=use.node)}.{use.name}")
         for call in use.constructions:
             device = _chosen_at(ctx, use, call.func, chosen)
-            if _is_filled_on_device(ctx, use, call):
-                _fill_on_device(ctx, fix, call, device or fix.device(call))
+            if is_filled_on_device(ctx, use, call):
+                fill_on_device(ctx, fix, call, device or fix.device(call))
                 continue
             fix.append(ctx.index.tensor_types.filled(call), f".to({device or _device(ctx, fix, use, call)})")
         for call in use.conversions:
@@ -133,10 +132,10 @@ def _change_types(ctx: FileContext, uses: list[TypeUse]) -> Fix | None:
             device = _chosen_at(ctx, use, factory, chosen)
             fix.replace(factory, f"lambda: {ctx.text(factory)}().to({device or fix.device(factory)})")
         for call in use.settings:
-            _set_default(ctx, fix, use, call)
+            set_default(ctx, fix, use, call)
         for call in use.tests:
             _test_dtype(ctx, fix, call)
-    _set_back(ctx, fix, [call for use in uses for call in use.settings])
+    set_back(ctx, fix, [call for use in uses for call in use.settings])
     return fix.build()
 
 
@@ -147,42 +146,6 @@ def _chosen_at(ctx: FileContext, use: TypeUse, taken: ast.expr, chosen: str | No
     kept = taken.value if use.module is not None and isinstance(taken, ast.Attribute) else taken
     is_kept = use.variable is not None and use.variable[0] == "attribute" and isinstance(kept, ast.Attribute)
     return f"{ctx.text(kept.value)}.{_KEPT_DEVICE}" if is_kept and isinstance(kept, ast.Attribute) else chosen
-
-
-def _is_filled_on_device(ctx: FileContext, use: TypeUse, call: ast.Call) -> bool:
-    """``torch.cuda.FloatTensor(n, 4).normal_(0, 0.1)``: what a GPU drew or filled, the device can fill as well."""
-    filled = ctx.index.tensor_types.filled(call)
-    if use.name != "FloatTensor" or call.func is not use.node or call.keywords:
-        return False
-    is_one_call = isinstance(filled.func, ast.Attribute) and filled.func.value is call
-    if not is_one_call or not isinstance(filled.func, ast.Attribute) or filled.func.attr not in _FILLS:
-        return False
-    if any(item.arg == "generator" for item in filled.keywords):
-        return False
-    # One list would be values, not sizes.
-    is_sized = len(call.args) > 1 or (len(call.args) == 1 and _is_size(call.args[0]))
-    others = ("torch.set_default_dtype", "torch.set_default_tensor_type")
-    return is_sized and not any(any(ctx.index.calls_to(name)) for name in others)
-
-
-def _fill_on_device(ctx: FileContext, fix: FixBuilder, call: ast.Call, device: str) -> None:
-    """``torch.randn(n, 4, device=device)``, or an empty tensor that is filled as the other was."""
-    filled = ctx.index.tensor_types.filled(call)
-    method = filled.func.attr if isinstance(filled.func, ast.Attribute) else ""
-    given = [item.value if isinstance(item, ast.Constant) else None for item in filled.args]
-    is_standard = method in _DRAWS and given in ([], [0, 1]) and not filled.keywords
-    sizes = ", ".join(fix.text(size) for size in call.args)
-    made = f"{fix.use('torch', at=call)}.{_DRAWS[method] if is_standard else 'empty'}({sizes}, device={device})"
-    fix.replace(filled if is_standard else call, made)
-
-
-def _is_size(node: ast.expr) -> bool:
-    """``x.size()`` or ``x.shape``, of any rank, or one number."""
-    if isinstance(node, ast.Constant):
-        return type(node.value) is int
-    if isinstance(node, ast.Call) and not node.args and not node.keywords:
-        return isinstance(node.func, ast.Attribute) and node.func.attr == "size"
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _move_result(ctx: FileContext, fix: FixBuilder, call: ast.Call, kind: str, chosen: str | None) -> None:
@@ -364,60 +327,3 @@ def _convert(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call, de
     end = ctx.index.span(call.func).end
     fix.replace(Span(end - len("type"), end), "to")
     fix.replace(fix.pieces(call)[0].span, f"{device}, {fix.use('torch', at=call)}.{CUDA_TENSOR_TYPES[use.name]}")
-
-
-def _set_default(ctx: FileContext, fix: FixBuilder, use: TypeUse, call: ast.Call) -> None:
-    statement = ctx.index.parent(call)
-    is_plain = use.name == "FloatTensor" or (use.name == "DoubleTensor" and _stands_alone(ctx, call))
-    if not is_plain or use.variable is not None or use.choice is not None:
-        fix.give_up()
-        return
-    fix.lower(Applicability.UNSAFE, _DEFAULT)
-    if use.name == "DoubleTensor" and isinstance(statement, ast.stmt):
-        torch = fix.use("torch", at=call)
-        fix.insert_before(statement, f"{torch}.set_default_dtype({torch}.float64)")
-    fix.replace(call, f"{fix.use('torch', at=call)}.set_default_device({fix.emit.device_name(call)})")
-    for made in constructions(ctx.index, call):
-        fix.append(ctx.index.tensor_types.filled(made), f".to({fix.device(made)})")
-
-
-def _stands_alone(ctx: FileContext, call: ast.Call) -> bool:
-    """Whether a statement sets the default, which no other one changes but in the other branch."""
-    others = (other for other in ctx.index.calls_to("torch.set_default_tensor_type") if other is not call)
-    return isinstance(ctx.index.parent(call), ast.Expr) and all(
-        _stand_in_other_branches(ctx, call, other) for other in others
-    )
-
-
-def _set_back(ctx: FileContext, fix: FixBuilder, settings: list[ast.Call]) -> None:
-    """``torch.set_default_tensor_type(torch.FloatTensor)`` made the host the default again."""
-    for call in ctx.index.calls_to("torch.set_default_tensor_type") if settings else ():
-        given = call.args[0] if call.args else None
-        name = given.value if isinstance(given, ast.Constant) else ctx.index.qualified_name(given) if given else None
-        if call in settings or any(_stand_in_other_branches(ctx, call, setting) for setting in settings):
-            continue
-        if name == "torch.FloatTensor":
-            if not _comes_first(ctx, call, settings):
-                fix.replace(call, f'{fix.use("torch", at=call)}.set_default_device("cpu")')
-        else:
-            fix.give_up()  # of another dtype, or nobody knows of which
-
-
-def _comes_first(ctx: FileContext, call: ast.Call, settings: list[ast.Call]) -> bool:
-    """Whether a script sets the host in front of every accelerator: it is the default until then anyway."""
-    tree = ctx.index.tree
-    is_run_once = tree.function_of(call) is None and tree.loop_of(call) is None
-    return is_run_once and all(
-        tree.function_of(setting) is None and call.lineno < setting.lineno for setting in settings
-    )
-
-
-def _stand_in_other_branches(ctx: FileContext, node: ast.AST, other: ast.AST) -> bool:
-    """Whether one condition chooses between two statements."""
-    tree = ctx.index.tree
-    holder = next(
-        (item for item in tree.ancestors(node) if isinstance(item, ast.If) and tree.encloses(item, other)), None
-    )
-    children = [] if holder is None else [tree.child_towards(holder, item) for item in (node, other)]
-    suites = [tree.suite_of(child) for child in children if isinstance(child, ast.stmt)]
-    return len(suites) == 2 and suites[0] is not suites[1]
