@@ -2733,3 +2733,35 @@ def test_labels_of_which_a_sample_has_several(tmp_path: Path, dealt: str, place:
         {inner}centers[{place}] = 0.9 * centers[{place}]{mark}
     """
     agree(tmp_path, "TPU201", main=SETUP + program)
+
+
+LAYERS = """\
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+            self.heads = nn.ModuleDict({"first": nn.Linear(4, 4)})
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+                print(x)  # TPU102
+            for layer in self.layers[1:]:
+                print(layer(x))  # TPU102
+            for number, layer in enumerate(self.layers):
+                print(number, layer.in_features)
+            for name in self.heads:
+                print(name)
+            return x
+
+
+    stack = Stack().to(device)
+    for x, y in batches:
+        loss = F.mse_loss(stack(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+    """
+
+
+def test_what_an_element_of_a_list_of_modules_computes(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU102", main=dedent(SETUP) + dedent(LAYERS))

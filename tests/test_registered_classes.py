@@ -344,3 +344,84 @@ def test_parts_of_what_a_function_gives_that_another_one_returns(tmp_path: Path)
             optimizer.step()
     """
     agree(tmp_path, "TPU203", main=main, models=models, detector=detector, engine=engine)
+
+
+MODELS = """\
+    from timm.models import register_model
+    from torch import nn
+
+
+    class Masked(nn.Module):
+        def __init__(self, width=4):
+            super().__init__()
+            self.body = nn.Linear(4, width)
+
+        def forward(self, x, y):
+            return self.body(x[y > 0]).sum()  # {masked}
+
+
+    class Whole(nn.Module):
+        def forward(self, x, y):
+            return x[y > 1].sum()  # {whole}
+
+
+    class Unused(nn.Module):
+        def forward(self, x, y):
+            return x[y > 2].sum()
+
+
+    @register_model
+    def masked_small(pretrained=False, **kwargs):
+        model = Masked(**kwargs)
+        model.default_cfg = {{}}
+        return model
+
+
+    @register_model
+    def whole_small(pretrained=False, **kwargs):
+        return Whole(**kwargs)
+
+
+    def unused_small(pretrained=False, **kwargs):
+        return Unused(**kwargs)
+    """
+CREATED = """\
+    import argparse
+    import torch
+    {imports}
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="masked_small")
+    args = parser.parse_args()
+    device = torch.device("cuda")
+    model = {made}.to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in batches:
+        loss = model(x.to(device), y.to(device))
+        loss.backward()
+        optimizer.step()
+    """
+CREATE = "from timm.models import create_model"
+
+
+def test_models_that_timm_makes_by_name(tmp_path: Path) -> None:
+    models = MODELS.format(masked="TPU203", whole="TPU203")
+    main = CREATED.format(imports=f"{CREATE}\n    import models", made="create_model(args.model, pretrained=False)")
+    agree(tmp_path, "TPU203", main=main, models=models)
+
+
+def test_a_model_that_timm_makes_by_a_name_that_is_written_out(tmp_path: Path) -> None:
+    models = MODELS.format(masked="", whole="TPU203")
+    main = CREATED.format(imports="import timm\n    import models", made='timm.create_model(model_name="whole_small")')
+    agree(tmp_path, "TPU203", main=main, models=models)
+
+
+def test_models_that_no_import_registers_are_not_made_by_timm(tmp_path: Path) -> None:
+    models = MODELS.format(masked="", whole="")
+    agree(tmp_path, "TPU203", main=CREATED.format(imports=CREATE, made="create_model(args.model)"), models=models)
+
+
+def test_a_function_of_that_name_which_is_not_that_of_timm(tmp_path: Path) -> None:
+    models = MODELS.format(masked="", whole="")
+    main = CREATED.format(imports="from kept import create_model\n    import models", made="create_model(args.model)")
+    agree(tmp_path, "TPU203", main=main, models=models)

@@ -7,7 +7,7 @@ import ast
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.drawn_arrays import DrawnArrays
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _DEPTH = 32
 _CALLS = 8
 """Calls of one function that are looked at."""
-_GENERATORS = 3
-"""Of which each goes through the one below."""
 _DRAWS = frozenset({
     "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
     "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
@@ -273,7 +271,7 @@ class ChangingNumbers:
     def _bind(self, binding: Binding, depth: int) -> ast.AST | None:
         index = self._index
         if binding.kind == "loop":
-            return binding.node if self.separates_turns(binding.statement) and self._counts(binding) else None
+            return binding.node if self.separates_turns(binding.statement) and numbers_turns(index, binding) else None
         if binding.kind == "parameter":
             if not isinstance(binding.statement, FUNCTIONS):
                 return None
@@ -306,39 +304,6 @@ class ChangingNumbers:
             part = node.elts[path[0]]
             return self.cause(part, depth) if len(path) == 1 else self._of_part(part, path[1:], depth)
         return None
-
-    def _counts(self, binding: Binding, depth: int = 0) -> bool:
-        """Whether the target of a loop is a number that counts its turns."""
-        call, path = binding.value, binding.path
-        while isinstance(call, ast.Call):
-            name = self._index.qualified_name(call.func)
-            if name == "builtins.range":
-                return not path
-            if name == "builtins.enumerate":
-                if path[:1] == (0,):
-                    return True
-                path = path[1:]
-            elif name not in ("tqdm.tqdm", "builtins.reversed", "tqdm.trange"):
-                return len(path) > 0 and depth < _GENERATORS and self._is_counted_by(call, path, depth)
-            elif name == "tqdm.trange":
-                return not path
-            call = call.args[0] if call.args else None
-        return False
-
-    def _is_counted_by(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
-        """Whether a generator numbers what it hands on: ``for k, batch in enumerate(batches): yield k, batch``."""
-        index = self._index
-        found = definition_called(index, call)
-        if found is None or not isinstance(found.node, FUNCTIONS):
-            return False
-        file, yields = found.file, found.file.tree.nodes_in(found.node, ast.Yield, functions=False)
-        parts = [part_of(node.value, path) for node in yields if isinstance(node, ast.Yield) and node.value is not None]
-        counted = [
-            binding.kind == "loop" and ChangingNumbers(file, found.node)._counts(binding, depth + 1)
-            for part in parts
-            for binding in (file.flow.reaching(part) if isinstance(part, ast.Name) else ())
-        ]
-        return len(counted) >= len(yields) > 0 and all(counted)
 
     def _adds_to_itself(self, binding: Binding) -> bool:
         """Whether a statement adds to what it sets, ``at = at + 1``, or goes round: ``at = (at + 1) % size``."""

@@ -11,7 +11,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
-from tpulint.semantic.registries import registered_classes
+from tpulint.semantic.registries import registered_classes, registered_functions
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.variables import last_name
 
@@ -46,7 +46,7 @@ class ChosenClasses:
         ``getattr(models, args.model)``, and what a function of another file returns so. ``index`` is that of the file
         itself, where it is at hand.
         """
-        registered = registered_classes(self._imported, func)
+        registered = registered_classes(self._imported, func) or self._created(func)
         if registered:
             return tuple(registered) if len(registered) <= _MOST_CHOICES else ()
         is_loaded = isinstance(func, ast.Attribute) and func.attr in facts.LOADING_METHODS
@@ -79,6 +79,12 @@ class ChosenClasses:
                 found.append(item)
         known = [item for item in found if item is not None and item.is_class]
         return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _created(self, func: ast.expr) -> list[Definition]:
+        """The module classes of which ``create_model(name)`` makes an instance of one."""
+        call = self._tree.parents.get(func)
+        functions = registered_functions(self._imported, self._names, call) if isinstance(call, ast.Call) else []
+        return list(dict.fromkeys(made for item in functions for made in _made_by(item, 0)))
 
     def _given_to_options(self, func: ast.expr) -> list[ast.expr]:
         """What the file sets an attribute to of an object that it calls so: ``opt.model_class = classes[opt.name]``."""

@@ -26,6 +26,7 @@ _PACKS = frozenset({
     "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence",
     "tpulint_runtime.pack_padded_sequence",
 })  # fmt: skip
+_MODULE_DICT = "torch.nn.ModuleDict"
 _WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
 """Operations that give tensors of values and of their places."""
 
@@ -197,6 +198,8 @@ class ElementValues:
             return UNKNOWN  # a key
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value
+        if value.kind is Kind.MODULE:
+            return Value(Kind.MODULE, certain=False) if not path and not self._is_module_dict(node) else UNKNOWN
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
             return self._kinds.content(node.func.value, None, depth) if path == (1,) else UNKNOWN
         return self._kinds.content(node, None, depth) if not path else UNKNOWN
@@ -218,6 +221,11 @@ class ElementValues:
             binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Dict | ast.DictComp)
             for binding in bindings
         )
+
+    def _is_module_dict(self, node: ast.expr) -> bool:
+        """Whether a loop over a module gives keys."""
+        made = [binding.value for binding in self._flow.bindings_of(node)]
+        return any(isinstance(one, ast.Call) and self._names.qualified(one.func) == _MODULE_DICT for one in made)
 
     def _handed_in(self, name: ast.Name, path: Path, depth: int) -> Value:
         """Value of an element of what calls in this file give for a parameter: ``train(model, batches(rows))``."""

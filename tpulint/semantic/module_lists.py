@@ -45,6 +45,8 @@ class ModuleLists:
             if name == "torch.nn.ModuleList":
                 return self.parts_of(node.args[0], depth + 1) if node.args else []
             return [part for value in self._made_by(node.func) for part in self.parts_of(value, depth + 1)]
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return self.parts_of(node.value, depth + 1)
         bindings = list(self._bindings_of(node))
         if isinstance(node, ast.Name) and bindings and all(b.kind == "parameter" for b in bindings):
             return [node]  # a list that the function is given: asked for its class, one tells that of its elements

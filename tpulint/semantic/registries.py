@@ -1,4 +1,7 @@
-"""Registries: tables in which decorators note classes, of which a configuration chooses one: ``HEADS[name](...)``."""
+"""Registries: tables in which decorators note classes, of which a configuration chooses one: ``HEADS[name](...)``.
+
+timm has one of functions that make models, ``@register_model``, of which ``create_model(name)`` calls one.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import os
 from collections.abc import Iterator
 
 from tpulint.semantic.other_files import Definition
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
+    from tpulint.semantic.names import Names
 
     _Table = tuple[str, str]
     """The file that makes a registry, and its name there."""
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 _WORD = "registry"
 _GIVING = ("get", "build")
 _REGISTERS = "register"
+_TIMM, _CREATES, _NOTES_MODEL = "timm.", "create_model", "register_model"
 
 
 def registered_classes(imported: Imported, func: ast.expr) -> list[Definition]:
@@ -42,6 +48,28 @@ def registered_classes(imported: Imported, func: ast.expr) -> list[Definition]:
     if own is None or table is None:
         return []
     return [Definition(file, node) for file in _files(own) for node in _registered(file, table)]
+
+
+def registered_functions(imported: Imported, names: Names, call: ast.Call) -> list[Definition]:
+    """The functions of which ``timm.create_model(name)`` calls one, of those that imported files register.
+
+    A name that is written out chooses one. timm's own are not among them.
+    """
+    if last_name(call.func) != _CREATES or not (names.qualified(call.func) or "").startswith(_TIMM):
+        return []
+    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "model_name")]
+    own = imported.itself()
+    if own is None or not given:
+        return []
+    wanted = given[0].value if isinstance(given[0], ast.Constant) else None
+    return [
+        Definition(file, statement)
+        for file in _files(own)
+        if _NOTES_MODEL in file.source.text
+        for statement in file.tree.module.body
+        if isinstance(statement, FUNCTIONS) and wanted in (None, statement.name)
+        if any(last_name(item) == _NOTES_MODEL for item in statement.decorator_list)
+    ]
 
 
 def _is_constant(node: ast.expr) -> bool:

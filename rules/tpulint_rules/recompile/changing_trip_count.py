@@ -14,23 +14,41 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists:
         return
     for loop in index.turn_code.nodes(ast.For):
-        call = loop.iter
-        if not isinstance(call, ast.Call) or index.qualified_name(call.func) != "builtins.range":
+        if not isinstance(loop.iter, ast.Call | ast.Subscript):
             continue
         turn = index.turn_code.turn_of(loop)
         if turn is None or loop in index.turn_code.loops:
             continue
-        causes = (index.changing_numbers.cause(item) or index.batch_measures.of(item) for item in call.args)
-        cause = next((found for found in causes if found is not None), None)
+        cause = next(_causes(ctx, loop.iter), None)
         if cause is None or not _computes(ctx, loop) or _has_steps(ctx, loop):
             continue
         yield ctx.finding(
-            call,
+            loop.iter,
             f"the loop runs as often as `{ctx.text(cause)}` says, another number of times in every {turn}: "
             "each number is another graph to compile",
             certainty=Certainty.LIKELY,
             related=((index.span(cause), "changes here"),),
         )
+
+
+def _causes(ctx: FileContext, turns: ast.expr) -> Iterator[ast.AST]:
+    """What changes how much a loop goes through: ``range(count)``, ``blocks[:depth]``, ``enumerate(blocks[:depth])``."""
+    index = ctx.index
+    if isinstance(turns, ast.Call):
+        name = index.qualified_name(turns.func)
+        if name == "builtins.enumerate" and turns.args:
+            yield from _causes(ctx, turns.args[0])
+        for number in turns.args if name == "builtins.range" else ():
+            cause = index.changing_numbers.cause(number) or index.batch_measures.of(number)
+            yield from () if cause is None else (cause,)
+    elif isinstance(turns, ast.Subscript) and isinstance(turns.slice, ast.Slice):
+        lower, upper = turns.slice.lower, turns.slice.upper
+        if lower is not None and upper is not None:
+            cause = index.changing_numbers.of_difference(upper, lower)
+        else:
+            end = lower or upper
+            cause = None if end is None else index.changing_numbers.cause(end)
+        yield from () if cause is None else (cause,)
 
 
 def _computes(ctx: FileContext, loop: ast.For) -> bool:
