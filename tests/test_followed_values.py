@@ -2735,7 +2735,7 @@ def test_labels_of_which_a_sample_has_several(tmp_path: Path, dealt: str, place:
     agree(tmp_path, "TPU201", main=SETUP + program)
 
 
-LAYERS = """\
+LISTED_LAYERS = """\
     class Stack(nn.Module):
         def __init__(self):
             super().__init__()
@@ -2764,4 +2764,4 @@ LAYERS = """\
 
 
 def test_what_an_element_of_a_list_of_modules_computes(tmp_path: Path) -> None:
-    agree(tmp_path, "TPU102", main=dedent(SETUP) + dedent(LAYERS))
+    agree(tmp_path, "TPU102", main=dedent(SETUP) + dedent(LISTED_LAYERS))

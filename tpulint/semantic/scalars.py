@@ -161,6 +161,35 @@ class Scalars:
             return False
         return method in _KEEPING_METHODS and self.is_integer(call.func.value, depth + 1)
 
+    def is_floating(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a tensor is known to hold floating-point numbers: a loss, a mean."""
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.BinOp):
+            sides = (node.left, node.right)
+            return isinstance(node.op, ast.Div) or any(self.is_floating(side, depth + 1) for side in sides)
+        if isinstance(node, ast.UnaryOp | ast.Attribute):
+            inner = node.operand if isinstance(node, ast.UnaryOp) else node.value
+            return self.is_floating(inner, depth + 1)
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            return self.losses.is_loss(node) or (
+                bool(bindings)
+                and all(
+                    b.kind == "assign" and not b.path and b.value is not None and self.is_floating(b.value, depth + 1)
+                    for b in bindings
+                )
+            )
+        if not isinstance(node, ast.Call):
+            return False
+        name = self._index.qualified_name(node.func) or ""
+        if name:
+            return name == "torch.mean" or name.startswith("torch.nn.functional.")
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method in _KEEPING_METHODS and isinstance(node.func, ast.Attribute):
+            return self.is_floating(node.func.value, depth + 1)
+        return method in ("mean", "float", "double", "norm") or self.losses.is_module(node.func)
+
     # ---------------------------------------------------------------- gradient
 
     def is_detached(self, node: ast.expr, depth: int = 0) -> bool:

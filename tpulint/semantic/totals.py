@@ -1,4 +1,4 @@
-"""Running totals of a loop that are kept on the host: ``total += loss.item()``."""
+"""Running totals of a loop that are kept on the host, ``total += loss.item()``, or start there: ``total += loss``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from enum import Enum
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import element_of
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.own_variables import OwnVariable, OwnVariables, is_operand
@@ -74,6 +75,25 @@ class Totals:
         if loop not in self._memo:
             self._memo[loop] = self._find(loop)
         return self._memo[loop]
+
+    def of_tensors(self, loop: LoopNode, additions: tuple[ast.stmt, ...]) -> Total | None:
+        """The total that additions of device tensors of one number make; None where it could not start as a tensor."""
+        index, target = self._index, added_to(additions[0])
+        if not isinstance(target, ast.Name) or self._reads_all_variables(loop) or has_onlookers(index, loop, target):
+            return None
+        own = self._variables.of(loop, target, additions)
+        if own is None or any(index.tree.loop_of(statement) is not loop for statement in additions):
+            return None
+        scalars, number = index.scalars, element_of(own.start)
+        terms = [term for statement in additions if (term := _term(statement, target)) is not None]
+        if len(terms) < len(additions) or not all(map(scalars.is_scalar, terms)):
+            return None
+        # A sum that starts with 0, and not with 0.0, has whole numbers if its terms do, and may be shown as such.
+        is_whole = isinstance(number, ast.Constant) and isinstance(number.value, int)
+        is_count = is_whole and all(map(scalars.is_integer, terms))
+        if is_whole and not is_count and not all(map(scalars.is_floating, terms)):
+            return None
+        return Total(loop, target, additions, (), is_count, Home.VARIABLE, own)
 
     def accepts(self, use: ast.expr) -> bool:
         """Whether a name is added to a total that could move to the device if the name stood for a tensor."""
@@ -202,6 +222,15 @@ class Totals:
         """Whether a lambda looks at a variable: it may be called in the loop, by anybody."""
         index = self._index
         return any(index.tree.lambda_of(use) is not None for use in index.names.loads_of(target))
+
+
+def _term(statement: ast.stmt, target: ast.Name) -> ast.expr | None:
+    """What a statement adds to a variable: ``loss`` of ``total += loss`` and ``total = total + loss``."""
+    value = statement.value if isinstance(statement, ast.AugAssign | ast.Assign) else None
+    if isinstance(statement, ast.AugAssign) or not isinstance(value, ast.BinOp):
+        return value
+    sides = [side for side in (value.left, value.right) if not (isinstance(side, ast.Name) and side.id == target.id)]
+    return sides[0] if len(sides) == 1 else None
 
 
 def added_to(node: ast.AST) -> ast.expr | None:

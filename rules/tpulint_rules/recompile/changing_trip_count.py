@@ -32,7 +32,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _causes(ctx: FileContext, turns: ast.expr) -> Iterator[ast.AST]:
-    """What changes how much a loop goes through: ``range(count)``, ``blocks[:depth]``, ``enumerate(blocks[:depth])``."""
+    """What changes the number of turns: ``range(count)``, ``blocks[:depth]``, ``enumerate(blocks[:depth])``."""
     index = ctx.index
     if isinstance(turns, ast.Call):
         name = index.qualified_name(turns.func)

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Certainty, Finding
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Certainty, Finding, Scope
+from tpulint.semantic import LoopNode
+from tpulint.semantic.restarts import Restart
+from tpulint.semantic.totals import Total
+from tpulint_rules.host_sync._device_values import insert_behind_loop
+from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time
+
+REASON = "The total is a tensor from the start: float32, whatever is added, and a tensor where the loop has no turn."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    for found in index.restarts.all:
+    restarts = index.restarts.all
+    fixes = {loop: _start_uploaded(ctx, loop, restarts) for loop in dict.fromkeys(one.loop.node for one in restarts)}
+    for found in restarts:
         first = found.carried[0]
         yield ctx.finding(
             found.start,
             f"`{found.name}` starts anew with a number, a constant of the step that follows: "
             "that step is compiled once more",
+            fixes[found.loop.node] if _total(ctx, found) is not None else None,
             certainty=Certainty.LIKELY,
             related=(
                 (index.span(first), "goes on in every step"),
                 *((index.span(one), "runs here") for one in index.regions.boundaries_in(found.loop.node)[:1]),
             ),
         )
+
+
+def _total(ctx: FileContext, found: Restart) -> Total | None:
+    """The variable of which all is seen; what an object keeps is not."""
+    additions = tuple(one for one in found.carried if isinstance(one, ast.stmt))
+    return ctx.index.totals.of_tensors(found.loop.node, additions) if additions else None
+
+
+def _start_uploaded(ctx: FileContext, loop: LoopNode, restarts: list[Restart]) -> FixBuilder:
+    """Start the totals of a loop with tensors; behind it they have no dimension, as a sum of losses has none."""
+    index = ctx.index
+    fix = ctx.fix("Start with a tensor that is copied to the device", Applicability.UNSAFE, REASON, Scope.LOOP)
+    found = [_total(ctx, one) for one in restarts if one.loop.node is loop]
+    totals = {index.text(total.target): total for total in found if total is not None}
+    starts = UploadedStarts(fix, index)
+    behind: list[str] = []
+    for name, total in totals.items():
+        assert total.own is not None
+        starts.upload(total)
+        if total.own.is_used_behind:
+            behind.append(f"{name} = {name}[0]")
+        for use in total.own.uses:
+            fix.append(use, "[0]")
+        for average in total.own.averages:
+            fix.insert_before(average, f"{name} = {name}[0]")
+    starts.write()
+    add_in_time(fix, index, loop, [statement for total in totals.values() for statement in total.additions])
+    if behind:
+        insert_behind_loop(fix, loop, "\n".join(behind))
+    return fix
