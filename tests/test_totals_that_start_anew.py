@@ -58,6 +58,12 @@ def _fixed(folder: Path, start: str, inside: str, behind: str) -> list[str]:
     [
         ("total = 0", "total += loss", "print(total / 9)", [f"total = {ZEROS}", "total = total[0]"]),
         (
+            "total = 0",
+            "total += F.mse_loss(output, x[:, :2], reduction='sum') + nn.CrossEntropyLoss(reduction='mean')(output, y)",
+            "print(total)",
+            [f"total = {ZEROS}", "total = total[0]"],
+        ),
+        (
             "right = 0",
             "right += (output.argmax(1) == y).sum()",
             "print(f'{right:d}')",
@@ -88,6 +94,8 @@ def test_a_total_that_starts_with_a_tensor(
     [
         ("total = 0", "total += output.sum()", "print(total)"),  # may be whole numbers, for all that is known
         ("total = 0.0", "total += F.cross_entropy(output, y, reduction='none')", "print(total)"),  # several numbers
+        ("total = 0.0", "total += nn.MSELoss(reduction='none')(output, x[:, :2])", "print(total)"),
+        ("total = 0.0", "total += F.mse_loss(output, x[:, :2], reduce=False)", "print(total)"),
         ("total = 0.0", "total += loss.detach()\nshown.append(total)", "print(total)"),  # seen in every step
         ("total = 0.0\nlook = lambda: total", "total += loss.detach()", "print(look())"),
         ("total = 1.0", "total += loss.detach()", "print(total)"),

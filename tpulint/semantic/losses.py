@@ -20,6 +20,7 @@ _SIZED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full"
 _OF_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.Tensor", "torch.FloatTensor", "torch.cuda.FloatTensor"})
 _AS_THEY_ARE = frozenset({"to", "cuda", "float", "double", "clone", "detach", "requires_grad_"})
 """Methods that leave a tensor its dimensions."""
+_REDUCTIONS = ("mean", "sum", "batchmean")
 _WRAPPERS = frozenset({"torch.autograd.Variable", "torch.nn.Parameter"})
 
 
@@ -73,13 +74,12 @@ class Losses:
             self._terms.update(self._index.flow.reaching(value))
 
     def is_module(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether an object is one of torch's modules of losses, with the reduction it has by default."""
+        """Whether an object is one of torch's modules of losses, that give one number."""
         index = self._index
         node = itself(node)
         if isinstance(node, ast.Call):
             name = index.qualified_name(node.func) or ""
-            reduces = not any(k.arg in ("reduction", "reduce", None) for k in node.keywords)
-            return reduces and name.startswith("torch.nn.") and name.endswith("Loss")
+            return reduces(node) and name.startswith("torch.nn.") and name.endswith("Loss")
         bindings: tuple[Binding, ...] = ()
         if isinstance(node, ast.Name):
             bindings = index.flow.reaching(node)
@@ -93,6 +93,13 @@ class Losses:
                 made.append(None if binding.path or binding.kind != "assign" else binding.value)
         known = [item for item in made if item is not None and depth < _DEPTH]
         return bool(known) and len(known) == len(made) and all(self.is_module(item, depth + 1) for item in known)
+
+
+def reduces(call: ast.Call) -> bool:
+    """Whether a loss, or what makes a module of one, is told nothing but to give one number: ``reduction="sum"``."""
+    told = [k.value for k in call.keywords if k.arg == "reduction"]
+    are_known = all(isinstance(item, ast.Constant) and item.value in _REDUCTIONS for item in told)
+    return are_known and not any(k.arg in ("reduce", None) for k in call.keywords)
 
 
 # -------------------------------------------------------------------- losses of one element: ``torch.zeros(1).cuda()``

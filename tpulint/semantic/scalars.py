@@ -8,7 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.losses import Losses, may_have_dimension
+from tpulint.semantic.losses import Losses, may_have_dimension, reduces
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.reads import How, Read
 
@@ -323,9 +323,9 @@ class Scalars:
 
     def _gives_scalar(self, call: ast.Call, depth: int) -> bool:
         name = self._index.qualified_name(call.func) or ""
-        whole = not any(k.arg in ("dim", "axis", "reduction", "keepdim") for k in call.keywords)
+        whole = not any(k.arg in ("dim", "axis", "keepdim") for k in call.keywords)
         if name.startswith("torch.nn.functional."):
-            return whole and ("loss" in name or name.endswith(("entropy", "kl_div", "_with_logits")))
+            return reduces(call) and ("loss" in name or name.endswith(("entropy", "kl_div", "_with_logits")))
         if name in ("torch.mean", "torch.sum", "torch.norm"):
             return whole and len(call.args) == 1
         if name in _OF_EACH_ELEMENT:
