@@ -1866,6 +1866,8 @@ MADE_BY_FUNCTION = (
         ('device = torch.device("cpu")', True),
         ('device = torch.device("cpu")\n# device = torch.device("cuda")  # on a GPU', True),
         ('# use cuda here\ndevice = "cpu"', True),
+        ('device = torch.device("cpu")  # or torch.device("cuda:0")', True),
+        ('device = "cpu"\nprint("#", torch.zeros(1).cuda())', False),
         ('device = torch.device("cuda")', False),
         ('device = "cpu"\nif device == "cuda":\n    torch.cuda.manual_seed_all(1)\nelse:\n    print("seeded")', True),
         ('device = torch.device("cpu")\nif device.type == "cuda":\n    torch.backends.cudnn.benchmark = True', True),

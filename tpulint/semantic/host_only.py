@@ -43,7 +43,9 @@ _OTHER_DEVICES = r"(?i)\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank"
 _AUTOCAST = r"\b(?:torch\.)?cuda\.amp\b"
 _GENERATORS = r"torch\.cuda\.(?:manual_seed(?:_all)?|is_available)\("
 """Seeds of GPUs, and the question for one in front of them; what chooses a device says more of CUDA."""
-_COMMENTED_OUT = r"(?m)^[ \t]*#.*$"
+_CUDA_IN_CODE = r"(?m)^[^#\n]*cuda"
+_COMMENT = r"""(?m)^([^"'#\n]*(?:"[^"\n]*"[^"'#\n]*|'[^'\n]*'[^"'#\n]*)*)#.*$"""
+"""A comment, and in front of it the code of its line, with texts that end there."""
 _DTYPE = r"dtype|float|double|half|long|int|bool|short"
 _DEPTH = 4
 
@@ -66,9 +68,11 @@ class HostOnly:
         text = self._tree.source.text
         if "cpu" not in text:
             return False
+        text = re.sub(_GENERATORS, "", self._without_branches_for_cuda())
+        if re.search(_CUDA_IN_CODE, text):
+            return False
         # `# device = torch.device("cuda")`: what a reader may switch to does not run
-        text = re.sub(_COMMENTED_OUT, "", self._without_branches_for_cuda())
-        text = re.sub(_GENERATORS, "", text)
+        text = re.sub(_COMMENT, r"\1", text)
         if "cuda" in text:
             return False
         if not self._moves:
