@@ -6,6 +6,7 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.computed_elsewhere import is_computed_elsewhere
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.variables import root_of
@@ -189,6 +190,8 @@ class State:
         if isinstance(node, ast.Attribute) and node.attr not in ("T", "mT", "H"):
             return self._of_attribute(node, statement)
         if isinstance(node, ast.Subscript) and (_names_item(node.slice) or not self.is_on_device(node.value)):
+            if is_computed_elsewhere(self._index, node):
+                return self.entry(statement, self._index.text(node))
             return self._first([node.value], statement)  # an element of a list or dictionary
         if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Attribute):
             return self.entry(statement, self._index.text(node))
@@ -214,8 +217,9 @@ class State:
         if isinstance(func, ast.Attribute) and name is None:
             if func.attr in _SAME or func.attr in _CASTS:
                 return self.of(func.value, statement)
-            if self._index.kind(func.value) is not Kind.TENSOR and self._index.kind(func) is not Kind.MODULE:
-                return None  # of an object that nobody knows
+            known = self._index.kind(func.value) is Kind.TENSOR or self._index.kind(func) is Kind.MODULE
+            if not known and not is_computed_elsewhere(self._index, node):
+                return None  # of an object that nobody knows, or what it has already
         elif name is None and self._index.kind(func) is not Kind.MODULE:
             return None
         return self.entry(statement, self._index.text(node))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from tpulint.semantic.computed_elsewhere import parts_computed_elsewhere
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.number_keepers import NumberKeepers
@@ -185,6 +186,9 @@ class Recording:
             if function is not None:
                 return self._run(node, function, statement)
         self._calls_in(node)
+        if isinstance(node, ast.Call) and any(parts := parts_computed_elsewhere(self._index, node)):
+            entry = self.state.entry(statement, self._index.text(node))
+            return [entry if is_computed else None for is_computed in parts]
         return self.state.of(node, statement)
 
     def _give(self, target: ast.expr, given: Given) -> None:
