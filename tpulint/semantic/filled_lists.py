@@ -142,7 +142,16 @@ class FilledLists:
             return None
         if not all(index.scalars.is_arithmetic(append.element, nodes) for append in appends):
             return None
+        gates = self.gates_of(loop, appends)
+        if gates is None:
+            return None
         target = appends[0].target
+        is_new = not gates and self.is_new(loop, target)
+        return FilledList(loop, target, tuple(appends), tuple(reads), is_new, gates)
+
+    def gates_of(self, loop: LoopNode, appends: list[Append]) -> tuple[ast.If, ...] | None:
+        """Blocks of a loop that look at a list now and then; None where it has to hold what it held at any time."""
+        index, target = self._index, appends[0].target
         if any(self._is_own_append(append) for append in appends) or self._is_of_class(target):
             return None
         root: ast.expr = target
@@ -164,10 +173,8 @@ class FilledLists:
                 if not isinstance(gate, ast.If) or index.function_of(node) is not index.function_of(loop):
                     return None
                 gates.append(gate)
-        is_new = isinstance(target, ast.Name) and not gates and self._is_new(loop, target)
         found = sorted(dict.fromkeys(gates), key=index.span)
-        outer = [gate for gate in found if not any(index.tree.encloses(o, gate) for o in found if o is not gate)]
-        return FilledList(loop, target, tuple(appends), tuple(reads), is_new, tuple(outer))
+        return tuple(gate for gate in found if not any(index.tree.encloses(o, gate) for o in found if o is not gate))
 
     def _is_own_append(self, append: Append) -> bool:
         """Whether a class of the project says what is done with the element: it need not know ``extend``."""
@@ -208,9 +215,11 @@ class FilledLists:
             return key_of(parent) in (None, key_of(target))  # or another item
         return True
 
-    def _is_new(self, loop: LoopNode, target: ast.Name) -> bool:
-        """Whether the variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
+    def is_new(self, loop: LoopNode, target: ast.expr) -> bool:
+        """Whether a variable is bound to ``[]`` in front of the loop, and nothing happens to it in between."""
         index = self._index
+        if not isinstance(target, ast.Name):
+            return False
         found = index.names.find_name(target)
         if found is None or found[0] is not index.names.scope_of(loop):
             return False

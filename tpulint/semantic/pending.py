@@ -6,7 +6,7 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.computed_elsewhere import is_computed_elsewhere
+from tpulint.semantic.computed import is_computed_elsewhere
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.variables import root_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tpulint.semantic.computed_elsewhere import parts_computed_elsewhere
+from tpulint.semantic.computed import parts_computed_elsewhere
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.number_keepers import NumberKeepers

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.environment import Environment
     from tpulint.semantic.episodes import Episodes
     from tpulint.semantic.fed_parameters import FedParameters
+    from tpulint.semantic.filled_arrays import FilledArrays
     from tpulint.semantic.filled_lists import FilledLists
     from tpulint.semantic.frozen_norms import FrozenNorms
     from tpulint.semantic.graph_numbers import GraphNumbers
@@ -179,6 +180,9 @@ class Topics:
 
     filled_lists: FilledLists = topic()
     """Lists of numbers read from the device."""
+
+    filled_arrays: FilledArrays = topic()
+    """Lists of arrays read from the device."""
 
     kept_dicts: KeptDicts = topic()
     """Dicts of the numbers of one step, looked at now and then."""

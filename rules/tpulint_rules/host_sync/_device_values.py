@@ -14,8 +14,7 @@ from tpulint.semantic.values import is_none, is_true
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:
     """Write the tensor, and ``tail``, where its value was read; functions of ``math`` and NumPy become torch's."""
-    free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
-    suffix = "" if free or not index.regions.records_gradient(read.node) else ".detach()"
+    suffix = detaching(index, read)
     is_operand = isinstance(index.parent(read.node), ast.BinOp | ast.UnaryOp | ast.AugAssign)
     for ancestor in index.tree.ancestors(read.node):
         if isinstance(ancestor, ast.Call) and index.qualified_name(ancestor.func) in MATH_OF_TORCH:
@@ -30,6 +29,12 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
         fix.replace_tail(read.node, read.tensor, suffix)
     else:
         fix.replace(read.node, fix.text(read.tensor) + suffix)
+
+
+def detaching(index: SemanticIndex, read: Read) -> str:
+    """What is written behind a tensor that is kept, so that it keeps nothing for a gradient."""
+    free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
+    return "" if free or not index.regions.records_gradient(read.node) else ".detach()"
 
 
 def insert_behind_loop(fix: FixBuilder, loop: LoopNode, text: str, block: ast.stmt | None = None) -> None:

@@ -102,6 +102,7 @@ def reads_kept_elsewhere(index: SemanticIndex) -> set[ast.expr]:
     reads = [read for loop in index.totals.loops for total in index.totals.of(loop) for read in total.reads]
     for loop in (*index.regions.turn_loops, *index.filled_lists.inner_loops):
         reads += [read for filled in index.filled_lists.of(loop) for read in filled.reads]
+    reads += [filled.read for step in index.step_loops for filled in index.filled_arrays.of(step)]
     for loop in index.regions.turn_loops:
         arrays = index.host_arithmetic.of(loop)
         reads += [] if arrays is None else arrays.copies

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
+from tpulint.semantic.filled_arrays import ListOfArrays
 from tpulint.semantic.filled_lists import FilledList
 from tpulint.semantic.variables import last_name
-from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device, torch_text
+from tpulint_rules.host_sync._device_values import detaching, insert_behind_loop, keep_on_device, torch_text
 
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."
+ARRAYS = "Until the end of the loop the device keeps what each step adds to the list, and the list holds tensors."
 CHUNK = 64
 """Tensors stacked at a time: compiling one stack of thousands takes minutes."""
 WIDTH = 120
@@ -20,21 +22,26 @@ WIDTH = 120
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    """Every append of a device value to a list that can be filled with tensors."""
+    """Every append of device values to a list that can be filled with tensors."""
     index = ctx.index
-    loops: list[tuple[LoopNode, Severity]] = [(loop.node, Severity.ERROR) for loop in index.step_loops]
+    steps = {step.node: step for step in index.step_loops}
+    loops: list[tuple[LoopNode, Severity]] = [(node, Severity.ERROR) for node in steps]
     loops += [(node, Severity.ERROR) for node in index.filled_lists.inner_loops]
     loops += [(node, Severity.WARNING) for node in index.regions.evaluation_loops]
     for loop, severity in loops:
         lists = index.filled_lists.of(loop)
-        if not lists:
+        arrays = index.filled_arrays.of(steps[loop]) if loop in steps else []
+        if not lists and not arrays:
             continue
-        fix = ctx.fix("Collect tensors and read them behind the loop", Applicability.UNSAFE, REASON, Scope.LOOP)
+        reason = REASON if lists else ARRAYS
+        fix = ctx.fix("Collect tensors and read them behind the loop", Applicability.UNSAFE, reason, Scope.LOOP)
         before: list[str] = []
         after: list[str] = []
         gates: dict[ast.If, list[str]] = {}
         for filled in lists:
             collect_on_device(fix, index, filled, before, after, gates)
+        for one in arrays:
+            collect_arrays(fix, index, one, before, after)
         if before:
             fix.insert_before(loop, "\n".join(before))
         if after:
@@ -42,16 +49,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for gate, lines in gates.items():
             fix.insert_before(gate.body[0], "\n".join(lines))
         where = "step" if severity is Severity.ERROR else "evaluation batch"
-        for filled in lists:
-            for read in filled.reads:
-                yield ctx.finding(
-                    read.node,
-                    f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to append to "
-                    f"`{ctx.text(filled.target)}`",
-                    fix,
-                    severity=severity,
-                    certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
-                )
+        reads = [(read, filled.target) for filled in lists for read in filled.reads]
+        reads += [(one.read, one.append.target) for one in arrays]
+        for read, target in reads:
+            yield ctx.finding(
+                read.node,
+                f"`{short(ctx.text(read.node))}` makes the host wait for the device in every {where}, to append to "
+                f"`{ctx.text(target)}`",
+                fix,
+                severity=severity,
+                certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
+            )
 
 
 def collect_on_device(
@@ -67,10 +75,7 @@ def collect_on_device(
     target = index.text(filled.target)
     name = target
     if not filled.is_new:
-        name = index.names.fresh(f"step_{_identifier(filled.target)}", filled.loop)
-        while f"{name} = []" in before:
-            name += "_"
-        before.append(f"{name} = []")
+        name = _list_of_steps(index, filled.target, filled.loop, before)
         for append in filled.appends:
             fix.replace(append.target, name)
     for read in filled.reads:
@@ -87,6 +92,35 @@ def collect_on_device(
         after.append(line)
     for gate in filled.gates:
         gates.setdefault(gate, []).append(f"{line}\n{name}.clear()")
+
+
+def collect_arrays(
+    fix: FixBuilder, index: SemanticIndex, filled: ListOfArrays, before: list[str], after: list[str]
+) -> None:
+    """Edits for a list of arrays, which are read one by one behind the loop: they need not be of one shape."""
+    append, read = filled.append, filled.read
+    target = name = index.text(append.target)
+    if not filled.is_new:
+        name = _list_of_steps(index, append.target, filled.loop, before)
+    kept = fix.text(read.tensor) + detaching(index, read)
+    fix.replace(append.statement, f"{name}.append({kept})")
+    value, row = ("value", "row") if name not in ("value", "row") else ("part", "item")
+    whole, tensor = index.span(append.element), index.span(read.tensor)
+    text = index.text(append.element)
+    array = f"{text[: tensor.start - whole.start]}{value}{text[tensor.end - whole.start :]}"
+    parts = (
+        f"{row} for {value} in {name} for {row} in {array}" if filled.takes_rows else f"{array} for {value} in {name}"
+    )
+    after.append(f"{target} = [{parts}]" if filled.is_new else f"{target}.extend({parts})")
+
+
+def _list_of_steps(index: SemanticIndex, target: ast.expr, loop: LoopNode, before: list[str]) -> str:
+    """The name of a list that holds tensors while the loop runs, which is begun in front of it."""
+    name = index.names.fresh(f"step_{_identifier(target)}", loop)
+    while f"{name} = []" in before:
+        name += "_"
+    before.append(f"{name} = []")
+    return name
 
 
 def _is_read_behind(index: SemanticIndex, filled: FilledList) -> bool:

@@ -1,4 +1,4 @@
-"""What calls of functions of other files give that is computed by them: neither kept before nor handed in."""
+"""What is computed where it stands, or by what is called there: neither kept before nor handed in."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 _DEPTH = 4
 """Functions and variables that are looked into one from another."""
-_SAME = frozenset({"detach", "to", "cuda", "xla", "requires_grad_", "contiguous", "float", "double", "half", "long"})
-"""Methods that may give the very tensor that they are called on."""
+_SAME = frozenset({
+    "detach", "to", "cuda", "xla", "requires_grad_", "contiguous", "float", "double", "half", "long",
+    "view", "reshape", "squeeze", "unsqueeze", "flatten", "permute", "transpose", "t", "expand", "narrow",
+})  # fmt: skip
+"""Methods that may give the very tensor that they are called on, or another look at it."""
 _FETCHING = frozenset({"cpu", "tolist", "numpy", "item"})
 
 
@@ -30,7 +33,7 @@ def is_computed_elsewhere(index: SemanticIndex, node: ast.expr) -> bool:
         path = (key_of(node), *path)
         node = node.value
     values = _returned_by_all(index, node) if isinstance(node, ast.Call) else []
-    return bool(values) and all(_is_computed(found.file, value, path) for found, value in values)
+    return bool(values) and all(_is_left_by(found.file, value, path) for found, value in values)
 
 
 def parts_computed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[bool]:
@@ -43,7 +46,7 @@ def parts_computed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[bool]
     if len(tuples) < len(values) or len({len(parts) for _, parts in tuples}) != 1:
         return []
     return [
-        all(_is_computed(file, parts[at]) for file, parts in tuples) and _is_part_on_device(index, call, at)
+        all(_is_left_by(file, parts[at]) for file, parts in tuples) and _is_part_on_device(index, call, at)
         for at in range(len(tuples[0][1]))
     ]
 
@@ -67,25 +70,31 @@ def _returned_by_all(index: SemanticIndex, call: ast.Call) -> list[tuple[Definit
     return values
 
 
-def _is_computed(file: SemanticIndex, node: ast.expr, path: Path = (), depth: int = 0) -> bool:
+def _is_left_by(file: SemanticIndex, node: ast.expr, path: Path = ()) -> bool:
+    """Whether a function computes what it returns, and does not read it itself, which would run it."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    is_fetched = any(isinstance(part, ast.Name) and _is_fetched(file, part) for part in parts)
+    return not is_fetched and is_computed(file, node, path)
+
+
+def is_computed(file: SemanticIndex, node: ast.expr, path: Path = (), depth: int = 0) -> bool:
     """Whether a file computes an expression, or the part of it that a path says."""
     if depth > _DEPTH:
         return False
     if isinstance(node, ast.Tuple):
         at = path[0] if path else None
-        return isinstance(at, int) and 0 <= at < len(node.elts) and _is_computed(file, node.elts[at], path[1:], depth)
+        return isinstance(at, int) and 0 <= at < len(node.elts) and is_computed(file, node.elts[at], path[1:], depth)
     if isinstance(node, ast.BinOp | ast.Compare):
         return True
     if isinstance(node, ast.UnaryOp):
         return not isinstance(node.op, ast.Not)
     if isinstance(node, ast.IfExp):
-        return all(_is_computed(file, side, path, depth) for side in (node.body, node.orelse))
+        return all(is_computed(file, side, path, depth) for side in (node.body, node.orelse))
     if isinstance(node, ast.Subscript):
-        return _is_computed(file, node.value, (key_of(node), *path), depth)
+        return is_computed(file, node.value, (key_of(node), *path), depth)
     if isinstance(node, ast.Name):
         bindings = file.flow.reaching(node)
-        is_fetched = _is_fetched(file, node)
-        return bool(bindings) and not is_fetched and all(_is_bound(file, one, path, depth) for one in bindings)
+        return bool(bindings) and all(_is_bound(file, one, path, depth) for one in bindings)
     return isinstance(node, ast.Call) and _is_call_computed(file, node, path, depth)
 
 
@@ -95,7 +104,7 @@ def _is_bound(file: SemanticIndex, binding: Binding, path: Path, depth: int) -> 
         return True
     if binding.kind != "assign" or binding.value is None:
         return False
-    return _is_computed(file, binding.value, (*binding.path, *path), depth + 1)
+    return is_computed(file, binding.value, (*binding.path, *path), depth + 1)
 
 
 def _is_fetched(file: SemanticIndex, name: ast.Name) -> bool:
@@ -111,15 +120,15 @@ def _is_call_computed(file: SemanticIndex, call: ast.Call, path: Path, depth: in
         return True
     name = file.qualified_name(func)
     if name in facts.VARIABLES or name in facts.COPIES:
-        return bool(call.args) and _is_computed(file, call.args[0], path, depth)
+        return bool(call.args) and is_computed(file, call.args[0], path, depth)
     called = definition_called(file, call)
     if called is not None:
         values = returned(called)
-        return bool(values) and all(_is_computed(called.file, value, path, depth + 1) for value in values)
+        return bool(values) and all(is_computed(called.file, value, path, depth + 1) for value in values)
     if name is not None:
         return name.startswith("torch.") and name not in facts.TORCH_HOST_CALLS
     if not isinstance(func, ast.Attribute):
         return False
     if func.attr in _SAME:
-        return _is_computed(file, func.value, path, depth)
+        return is_computed(file, func.value, path, depth)
     return func.attr in facts.TENSOR_METHODS and func.attr not in _FETCHING
