@@ -117,6 +117,56 @@ def test_loaders_of_lightning(tmp_path: Path) -> None:
     agree(tmp_path, "TPU513", main=module, fillers=fillers)
 
 
+LIGHTNING = """\
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+    from torch.utils.data import DataLoader
+    import pytorch_lightning as pl
+    from bases import Samples
+
+    class Data(BASE):
+        def NAME(self):
+            return DataLoader(self.samples, batch_size=4, shuffle=True, collate_fn=self.fill)TOLD
+
+        def fill(self, batch):
+            return pad_sequence([torch.tensor(sample) for sample in batch])FILLED
+
+    trainer = pl.Trainer(LIMITS)
+    GIVEN
+    """
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "limits", "given", "told", "filled"),
+    [
+        ("pl.LightningDataModule", "train_dataloader", "", "trainer.fit(net, datamodule=Data())", "TPU501", "TPU510"),
+        ("Samples", "train_dataloader", "", "trainer.fit(net, Data())", "TPU501", "TPU510"),
+        ("pl.LightningDataModule", "val_dataloader", "", "trainer.fit(net, Data())", "TPU516", "TPU510"),
+        ("object", "loader", "", "trainer.fit(net, Data().loader())", "TPU501", "TPU510"),
+        ("object", "loader", "", "trainer.fit(net, val_dataloaders=[Data().loader()])", "TPU516", "TPU510"),
+        ("object", "loader", "", "train = {'a': Data().loader()}; trainer.fit(net, train)", "TPU501", "TPU510"),
+        ("object", "loader", "", "trainer.test(net, Data().loader())", "TPU516", "TPU510"),
+        ("object", "train_dataloader", "", "other.fit(net, Data().train_dataloader())", "", ""),
+        ("object", "loader", "accelerator='cpu'", "trainer.fit(net, Data().loader())", "", ""),
+        ("object", "loader", "", "trainer.tune(net, Data().loader())", "", ""),
+    ],
+)
+def test_what_the_loops_of_lightning_run_over(
+    tmp_path: Path, base: str, name: str, limits: str, given: str, told: str, filled: str
+) -> None:
+    """What its hooks give, be it of a class of another file, and what its trainer is given."""
+    program = LIGHTNING.replace("BASE", base).replace("NAME", name).replace("LIMITS", limits).replace("GIVEN", given)
+    for place, code in (("TOLD", told), ("FILLED", filled)):
+        program = program.replace(place, f"  # {code}" if code else "")
+    bases = """\
+    import pytorch_lightning as pl
+
+    class Samples(pl.LightningDataModule):
+        samples = []
+    """
+    agree(tmp_path, "TPU501,TPU510,TPU516", main=program, bases=bases)
+
+
 @pytest.mark.parametrize(
     ("lengths", "end", "is_length"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.lightning_loaders import loaders_of_hooks
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
@@ -33,9 +32,6 @@ def collating_loaders(index: SemanticIndex) -> Iterator[tuple[Loader, str]]:
     for loader in index.loaders.of_device:
         if loader.feeds or loader.feeds_evaluation:
             yield loader, STEP if loader.feeds else EVALUATION
-    for loader, turn in loaders_of_hooks(index):
-        if not (loader.feeds or loader.feeds_evaluation):
-            yield loader, turn
 
 
 def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode | ast.Lambda, str]]:

@@ -1,34 +1,89 @@
-"""Data loaders that hooks of Lightning hand to its loops: ``def train_dataloader(self): return DataLoader(...)``."""
+"""What the loops of Lightning take their batches from: what hooks give them, and what its trainer is given.
+
+``def train_dataloader(self): return DataLoader(...)`` and ``trainer.fit(model, DataLoader(...))``.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outside import EVALUATION, STEP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.loaders import Loader
+
+    _Source = tuple[ast.expr, str]
 
 _HOOKS = {"train_dataloader": STEP, "val_dataloader": EVALUATION, "test_dataloader": EVALUATION}
 _PACKAGES = ("lightning.", "pytorch_lightning.")
 _CLASSES = ("LightningModule", "LightningDataModule")
+_TRAINERS = ("Trainer", "Trainer.from_argparse_args")
+_HOSTS = ("cpu", "mps")
+_FITTED = {
+    "train_dataloaders": STEP,
+    "train_dataloader": STEP,  # its name until Lightning 1.4
+    "val_dataloaders": EVALUATION,
+}
+_TESTED = {"dataloaders": EVALUATION, "test_dataloaders": EVALUATION, "val_dataloaders": EVALUATION}
+_METHODS = {
+    "fit": (("model", "train_dataloaders", "val_dataloaders"), _FITTED),
+    "validate": (("model", "dataloaders"), _TESTED),
+    "test": (("model", "dataloaders"), _TESTED),
+}
+"""Methods of the trainer that loop: what they are given by position, and what the turns are called that take it."""
 
 
-def loaders_of_hooks(index: SemanticIndex) -> Iterator[tuple[Loader, str]]:
-    """Loaders of the file with what the turns are called that take their batches; each once, training first."""
-    found: dict[ast.Call, str] = {}
-    for owner in index.tree.classes if "_dataloader" in index.source.text and index.loaders.all else ():
+def sources_of_lightning(index: SemanticIndex) -> Iterator[_Source]:
+    """What loops of Lightning run over that this file gives them, with what the turns are called."""
+    text = index.source.text
+    for owner in index.tree.classes if "_dataloader" in text else ():
         for name, turn in _HOOKS.items() if _is_of_lightning(index, owner) else ():
             hook = index.definitions.method(owner, name)
-            values = [] if hook is None else index.definitions.returned_by(hook)
-            for call in index.loaders.behind(values):
-                found.setdefault(call, turn)
-    yield from ((loader, found[loader.call]) for loader in index.loaders.all if loader.call in found)
+            for value in index.definitions.returned_by(hook) if hook is not None else ():
+                yield from ((part, turn) for part in _each(index, value))
+    for call in index.tree.calls if "lightning" in text and "oader" in text else ():
+        yield from _given_to_trainer(index, call)
 
 
 def _is_of_lightning(index: SemanticIndex, owner: ast.ClassDef) -> bool:
-    bases = (index.qualified_name(base) or "" for one in index.names.classes_above(owner) for base in one.bases)
-    return any(name.startswith(_PACKAGES) and name.endswith(_CLASSES) for name in bases)
+    here = Definition(index, owner)
+    above = [*(Definition(index, one) for one in index.names.classes_above(owner)), *bases_above(here)]
+    return any(
+        name.startswith(_PACKAGES) and name.endswith(_CLASSES)
+        for one in above
+        if isinstance(one.node, ast.ClassDef)
+        for name in (one.file.qualified_name(base) or "" for base in one.node.bases)
+    )
+
+
+def _given_to_trainer(index: SemanticIndex, call: ast.Call) -> Iterator[_Source]:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _METHODS:
+        return
+    parameters, turns = _METHODS[call.func.attr]
+    given = index.call_arguments.of(call, parameters) or {}
+    found = [(value, turn) for name, turn in turns.items() for value in given.get(name, ())]
+    if found and _is_trainer(index, call.func.value):
+        yield from ((part, turn) for value, turn in found for part in _each(index, value))
+
+
+def _each(index: SemanticIndex, value: ast.expr) -> Iterator[ast.expr]:
+    """Each loader of several that are given in a list or a dictionary."""
+    yield value
+    for made in index.moves.creations.of(value):
+        node = made.node if not made.path else None
+        yield from node.elts if isinstance(node, ast.List | ast.Tuple) else ()
+        yield from node.values if isinstance(node, ast.Dict) else ()
+
+
+def _is_trainer(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether an object is a trainer of Lightning that is not told to stay on the host."""
+    made = [one.node for one in index.moves.creations.of(node) if isinstance(one.node, ast.Call) and not one.path]
+    named = [one for one in made if (index.qualified_name(one.func) or "").startswith(_PACKAGES)]
+    return any((index.qualified_name(one.func) or "").endswith(_TRAINERS) for one in named) and not any(
+        keyword.arg == "accelerator" and isinstance(keyword.value, ast.Constant) and keyword.value.value in _HOSTS
+        for one in named
+        for keyword in one.keywords
+    )

@@ -11,6 +11,7 @@ from tpulint.semantic.batch_loops import gone_through
 from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.fed_parameters import ANY, Handed, fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
+from tpulint.semantic.lightning_loaders import sources_of_lightning
 from tpulint.semantic.outside import EVALUATION, STEP
 
 TYPE_CHECKING = False
@@ -88,7 +89,13 @@ class LoaderSources:
         items += [(item, one.call.turn) for one in drivers for item in sources_of(index, one.node, one.functions)]
         found = [Source(item, (), turn) for item, turn in items]
         found += [Source(one.item, one.path, turn) for one in self.handed_over for turn in sorted(one.turns)]
+        found += [Source(item, (), turn) for item, turn in self.of_lightning]
         return [*found, *self.asked_for]  # what loops of other files run over that this one has from a third
+
+    @cached_property
+    def of_lightning(self) -> list[tuple[ast.expr, str]]:
+        """What loops of Lightning run over, with what their turns are called."""
+        return list(sources_of_lightning(self._index))
 
     @cached_property
     def asked_for(self) -> list[Source]:

@@ -149,7 +149,12 @@ class Loaders:
         return self._fed_elsewhere
 
     def _feed_elsewhere(self) -> None:
-        """Note the loaders that loops of other files take their batches from."""
+        """Note the loaders that loops of other files, or of Lightning, take their batches from."""
+        for value, turn in self.sources.of_lightning:
+            for call in self.behind([value]):
+                if call in self._loaders:
+                    self._loaders[call].feeds |= turn == STEP
+                    self._loaders[call].feeds_evaluation |= turn == EVALUATION
         handed = [(one.item, one.path, turn) for one in self.sources.handed_over for turn in one.turns]
         for node, path, turn in (*handed, *self.sources.asked_for):
             if turn == STEP and path[-1:] == (ANY,):

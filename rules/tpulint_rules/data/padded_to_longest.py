@@ -114,7 +114,8 @@ def _paddings(ctx: FileContext, node: ast.expr, depth: int) -> list[ast.Call]:
             if name == "functools.partial" and made.args:
                 return _paddings(ctx, made.args[0], depth + 1)
             owner = index.definitions.class_called(made)
-            method = index.definitions.method(owner, "__call__") if owner is not None else None
+            called = creation.path[0] if creation.path else "__call__"  # `self.fill` of an object that is made there
+            method = index.definitions.method(owner, called) if owner is not None and len(creation.path) < 2 else None
             if method is not None:
                 return _padding_calls(ctx, method, depth)
             function = index.definitions.function_called(made)
