@@ -117,6 +117,74 @@ def test_loaders_of_lightning(tmp_path: Path) -> None:
     agree(tmp_path, "TPU513", main=module, fillers=fillers)
 
 
+MADE_ELSEWHERE = """
+    from torch.utils.data import DataLoader
+    from fillers import fill
+    from builders import build
+
+    def pad(batch):
+        longest = max(len(x) for x in batch)HERE
+        rows = torch.zeros(len(batch), longest)
+        for row, sample in zip(rows, batch):
+            row[: len(sample)] = sample
+        return rows
+
+    def make(conf, samples, **kwargs):
+        return DataLoader(samples, batch_size=conf["batch"], drop_last=True, **kwargs)
+
+    def made(conf, samples, collate_fn):
+        return DataLoader(samples, batch_size=conf["batch"], drop_last=True, collate_fn=collate_fn)
+
+    def train(loader):
+        for x in loader:
+            optimizer.zero_grad()
+            model(x.to(device)).mean().backward()
+            optimizer.step()
+
+    class State:
+        pass
+
+    state = State()
+    """
+
+
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        ("train(make({'batch': 8}, samples, collate_fn=pad))", "HERE"),
+        ("train(made({'batch': 8}, samples, collate_fn=pad))", "HERE"),
+        ("train(config.loader.make(samples, collate_fn=pad))", "HERE"),
+        ("train(build(samples, collate_fn=pad))", "HERE"),
+        ("train(config.loader.make(samples, collate_fn=fill))", "THERE"),
+        ("train_loader = config.make(samples, collate_fn=fill); state.loader = train_loader; run(state)", "THERE"),
+        ("valid_loader = config.make(samples, collate_fn=fill); run(valid_loader)", "THERE"),
+        ("device_loader = config.make(samples, collate_fn=fill); run(device_loader)", ""),
+        ("loader = make({'batch': 8}, samples, collate_fn=pad)", ""),
+        ("first = next(iter(config.make(samples, collate_fn=pad)))", ""),
+    ],
+)
+def test_functions_that_makers_of_loaders_are_given(tmp_path: Path, lines: str, where: str) -> None:
+    """By the name of the argument, whoever makes the loader, where a loop takes its batches, or its name tells."""
+    program = MADE_ELSEWHERE.replace("HERE", "  # TPU513" if where == "HERE" else "") + f"\n    {lines}\n"
+    fillers = """\
+    import torch
+
+    def fill(batch):
+        longest = max(len(x) for x in batch)THERE
+        rows = torch.zeros(len(batch), longest)
+        for row, sample in zip(rows, batch):
+            row[: len(sample)] = sample
+        return rows
+    """.replace("THERE", "  # TPU513" if where == "THERE" else "")
+    builders = """\
+    from torch.utils.data import DataLoader
+
+    def build(samples, collate_fn=None):
+        return DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate_fn)
+    """
+    agree(tmp_path, "TPU513", main=SETUP + program, fillers=fillers, builders=builders)
+
+
 LIGHTNING = """\
     import torch
     from torch.nn.utils.rnn import pad_sequence

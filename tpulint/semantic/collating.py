@@ -37,21 +37,28 @@ def collating_loaders(index: SemanticIndex) -> Iterator[tuple[Loader, str]]:
 def collating_for_others(index: SemanticIndex) -> Iterator[tuple[FunctionNode | ast.Lambda, str]]:
     """Functions of the file with which loaders of other files make batches, with what the turns are called.
 
-    Those that a class of loaders brings along are among them.
+    Those that a class of loaders brings along are among them, and those that functions which make loaders are given.
     """
     for call in index.outside:
         for function in index.definitions.named(call.function) if call.collates else ():
             yield function, call.collates
+    for value, turn in index.loaders.handed_collating:
+        yield from ((function, turn) for function in _meant(index, value, 0))
     for owner in index.tree.classes if _COLLATE in index.source.text else ():
         if any(index.qualified_name(base) == _LOADER for base in owner.bases):
             for value in _brought_along(index, owner):
                 yield from ((function, STEP) for function in _meant(index, value, 0))
 
 
-def collating_elsewhere(index: SemanticIndex, loader: Loader) -> Iterator[Definition]:
-    """The functions of other files with which a loader makes its batches."""
-    for value in (loader.arguments or {}).get(_COLLATE, ()):
-        yield from _meant_elsewhere(index, value, 0)
+def collating_elsewhere(index: SemanticIndex) -> Iterator[tuple[Definition, str]]:
+    """The functions of other files with which loaders make batches, with what the turns are called that take these."""
+    values = [
+        (value, turn)
+        for loader, turn in collating_loaders(index)
+        for value in (loader.arguments or {}).get(_COLLATE, ())
+    ]
+    for value, turn in (*values, *index.loaders.handed_collating):
+        yield from ((made, turn) for made in _meant_elsewhere(index, value, 0))
 
 
 def _meant_elsewhere(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[Definition]:

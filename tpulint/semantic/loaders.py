@@ -11,6 +11,7 @@ from tpulint.semantic.contained_objects import ContainedObjects
 from tpulint.semantic.derived_loaders import derived_loaders
 from tpulint.semantic.entries import elements_of_loop, entries
 from tpulint.semantic.fed_parameters import ANY, sources_of
+from tpulint.semantic.handed_collating import handed_collating
 from tpulint.semantic.loader_sources import LoaderSources
 from tpulint.semantic.named_dicts import dicts_named
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
@@ -147,6 +148,11 @@ class Loaders:
         if not self._loaders or index.kinds.mentions_device or any(True for _ in index.imported.files()):
             return self.all
         return self._fed_elsewhere
+
+    @cached_property
+    def handed_collating(self) -> list[tuple[ast.expr, str]]:
+        """What makes batches and goes to functions that make loaders, with what the turns are called that take these."""
+        return list(handed_collating(self._index))
 
     def _feed_elsewhere(self) -> None:
         """Note the loaders that loops of other files, or of Lightning, take their batches from."""

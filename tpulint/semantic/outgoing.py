@@ -122,15 +122,14 @@ def _part(path: tuple[str, ...]) -> tuple[int | str, ...]:
 
 def _collating(index: SemanticIndex) -> Iterator[OutgoingCall]:
     """Functions of other files with which data loaders of this file make the batches of loops."""
-    from tpulint.semantic.collating import collating_elsewhere, collating_loaders
+    from tpulint.semantic.collating import collating_elsewhere
 
     caller = os.path.basename(index.source.path)
-    for loader, turn in collating_loaders(index):
-        for run in collating_elsewhere(index, loader):
-            if isinstance(run.node, FUNCTIONS):
-                name = qualified_in_file(run.file.tree, run.node)
-                told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
-                yield OutgoingCall(run.file.source.path, told)
+    for run, turn in collating_elsewhere(index):
+        if isinstance(run.node, FUNCTIONS):
+            name = qualified_in_file(run.file.tree, run.node)
+            told = OutsideCall(name, NOW_AND_THEN, False, False, (), caller, collates=turn)
+            yield OutgoingCall(run.file.source.path, told)
 
 
 def _called_collating(index: SemanticIndex) -> Iterator[OutgoingCall]:

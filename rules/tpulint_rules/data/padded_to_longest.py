@@ -42,8 +42,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 if call not in told:
                     told.add(call)
                     yield _finding(ctx, call, "training batch" if loader.feeds else "evaluation batch", loader)
-    for function, taken_by in collating_for_others(ctx.index):
-        for call in _padding_calls(ctx, function, 0):
+    handed = [(_paddings(ctx, value, 0), turn) for value, turn in ctx.index.loaders.handed_collating]
+    handed += [(_padding_calls(ctx, function, 0), turn) for function, turn in collating_for_others(ctx.index)]
+    for calls, taken_by in handed:
+        for call in calls:
             if call not in told:
                 told.add(call)
                 yield _finding(ctx, call, "training batch" if taken_by == STEP else taken_by, None)
