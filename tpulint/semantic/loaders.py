@@ -151,7 +151,7 @@ class Loaders:
 
     @cached_property
     def handed_collating(self) -> list[tuple[ast.expr, str]]:
-        """What makes batches and goes to functions that make loaders, with what the turns are called that take these."""
+        """What makes batches and goes to those that make loaders, with what the turns are called that take these."""
         return list(handed_collating(self._index))
 
     def _feed_elsewhere(self) -> None:

@@ -14,6 +14,9 @@ _MAKERS = frozenset({
 })  # fmt: skip
 _COMPRESSED = ("csr_tensor", "csc_tensor")
 """Ends of the names of those that take two tensors of places in front of the elements."""
+_OF_TENSORS = "torch.sparse."
+"""How the names of those begin that take tensors alone."""
+_PARTS = ("indices", "values", "size")
 _CONVERSIONS = ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")
 _STAYS_SPARSE = frozenset({
     "coalesce", "float", "double", "half", "long", "type", "t", "transpose", "detach", "clone", "requires_grad_",
@@ -32,6 +35,8 @@ class Way(NamedTuple):
     """Calls that put it on the device."""
     on_device: bool = False
     """Whether it is made of tensors that are on the device already; else others get it."""
+    is_certain: bool = True
+    """Whether these are known to be there; where a step of a module runs they may have come along."""
 
 
 def makes_sparse(ctx: FileContext, call: ast.Call) -> bool:
@@ -44,13 +49,16 @@ def makes_sparse(ctx: FileContext, call: ast.Call) -> bool:
 
 def way_of(ctx: FileContext, call: ast.Call) -> Way | None:
     """Where a new sparse tensor goes; None where that is nowhere near a device."""
+    elements = _elements(ctx, call)
+    if elements is not None and _is_on_device(ctx, elements):
+        return Way(on_device=True)
     moved, whole = follow(ctx, call)
     if moved is not None:
         return Way((moved,))
     if whole is None:
         return None
     if _is_made_on_device(ctx, call):
-        return Way(on_device=True)
+        return Way(on_device=True, is_certain=False)
     holder = ctx.index.parent(whole)
     if isinstance(holder, ast.Assign) and len(holder.targets) == 1:
         target = holder.targets[0]
@@ -101,6 +109,44 @@ def _is_returned(ctx: FileContext, node: ast.expr) -> bool:
     return isinstance(parent, ast.Return)
 
 
+def parts_of(ctx: FileContext, call: ast.Call) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """The places, the elements and the size that a sparse tensor is made of, where it is told nothing else."""
+    name = ctx.index.qualified_name(call.func) or ""
+    if name not in _MAKERS or name.endswith(_COMPRESSED):
+        return None
+    given = ctx.index.call_arguments.of(call, _PARTS) or {}
+    found = [given[part][0] for part in _PARTS if len(given.get(part, ())) == 1]
+    return (found[0], found[1], found[2]) if len(found) == len(_PARTS) == len(given) else None
+
+
+def takes_tensors(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a sparse tensor is made of tensors alone: ``sparse_coo_tensor`` takes lists and arrays as well."""
+    name = ctx.index.qualified_name(call.func) or ""
+    parts = parts_of(ctx, call)
+    return parts is not None and (
+        name.startswith(_OF_TENSORS) or all(ctx.index.kind(part) is Kind.TENSOR for part in parts[:2])
+    )
+
+
+def _elements(ctx: FileContext, call: ast.Call) -> ast.expr | None:
+    """The tensor whose elements a sparse one gets: of ``x.to_sparse()`` the whole."""
+    name = ctx.index.qualified_name(call.func)
+    if name is None:
+        return call.func.value if isinstance(call.func, ast.Attribute) else None
+    at = 2 if name.endswith(_COMPRESSED) else 1
+    named = (item.value for item in call.keywords if item.arg == _PARTS[1])
+    return call.args[at] if len(call.args) > at else next(named, None)
+
+
+def _is_on_device(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a tensor is on the device, or a way here moves it there: ``if cuda: values = values.cuda()``."""
+    if ctx.index.value(node).side is Side.DEVICE:
+        return True
+    bindings = ctx.index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+    return any(isinstance(value, ast.Call) and ctx.index.moves.to_device(value) for value in values)
+
+
 def _is_made_on_device(ctx: FileContext, call: ast.Call) -> bool:
     """Whether the tensors it is made of are on the device: by its argument, or because a step of a module runs here."""
     for keyword in call.keywords:
@@ -117,10 +163,10 @@ def _is_made_on_device(ctx: FileContext, call: ast.Call) -> bool:
 
 def _has_host_values(ctx: FileContext, call: ast.Call) -> bool:
     """Whether the elements are a tensor that was made on the host: ``torch.sparse.FloatTensor(at, torch.ones(n))``."""
-    at = 2 if (ctx.index.qualified_name(call.func) or "").endswith(_COMPRESSED) else 1
-    if ctx.index.qualified_name(call.func) not in _MAKERS or len(call.args) <= at:
+    elements = _elements(ctx, call) if ctx.index.qualified_name(call.func) in _MAKERS else None
+    if elements is None:
         return False
-    value = ctx.index.value(call.args[at])
+    value = ctx.index.value(elements)
     return value.kind is Kind.TENSOR and value.side is Side.HOST
 
 

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.values import is_true
-from tpulint_rules.device._sparse_ways import follow, makes_sparse, needs_sparse, way_of
+from tpulint_rules.device._sparse_ways import follow, makes_sparse, needs_sparse, parts_of, takes_tensors, way_of
 
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
 _DENSE_MOVES = "All its elements are copied to the device."
@@ -71,7 +71,11 @@ def _made(
     what = f"`{_short(ctx.text(call.func))}` makes a sparse tensor"
     if way.on_device:
         message = f"{what} of tensors on the device, and an XLA device has none: NotImplementedError"
-        yield ctx.finding(call, message, severity=Severity.WARNING, certainty=Certainty.LIKELY)
+        fix = None if is_needed else _filled(ctx, call)
+        if way.is_certain:
+            yield ctx.finding(call, message, fix)
+        else:
+            yield ctx.finding(call, message, fix, severity=Severity.WARNING, certainty=Certainty.LIKELY)
         return
     fix = None if is_needed else ctx.fix("Use a dense tensor", Applicability.UNSAFE, _DENSE)
     if not way.moves:
@@ -90,6 +94,23 @@ def _made(
                 fix.append(move.func.value, ".to_dense()")
     related = tuple((ctx.index.span(move), "it is moved here") for move in way.moves)
     yield ctx.finding(call, message, fix, related=related)
+
+
+def _filled(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """A dense tensor that the elements are added to, where they are: their gradient goes on through it."""
+    fix = ctx.fix("Fill a dense tensor", Applicability.UNSAFE, _DENSE)
+    if isinstance(call.func, ast.Attribute) and ctx.index.qualified_name(call.func) is None:
+        _make_dense(ctx, fix, call)
+        return fix
+    parts = parts_of(ctx, call)
+    if parts is None or not takes_tensors(ctx, call) or not isinstance(parts[1], ast.Name | ast.Attribute):
+        return None
+    places, values, size = fix.text(parts[0]), fix.text(parts[1]), ctx.text(parts[2])
+    holder = ctx.index.parent(call)
+    ordering = ctx.index.parent(holder) if isinstance(holder, ast.Attribute) and holder.attr == "coalesce" else None
+    filled = f"index_put(tuple({places}.to({values}.device)), {values}, accumulate=True)"
+    fix.replace(call if ordering is None else ordering, f"{values}.new_zeros({size}).{filled}")
+    return fix
 
 
 def _moved_elsewhere(ctx: FileContext, makers: list[ast.Call]) -> dict[ast.Call, ast.Call | None]:
