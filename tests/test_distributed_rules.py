@@ -456,6 +456,45 @@ def test_parts_that_are_made_for_as_many_processes_as_there_are_gpus(made: str, 
     assert any("is made for so many" in finding.message for finding in result.findings) is is_for_none
 
 
+SCALED = """
+def train(gpu, n, args):
+    args.rank = args.rank * n + gpu
+    dist.init_process_group("nccl", init_method=args.url, world_size=args.world_size, rank=args.rank)
+    print(args.lr)
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "named", "moved"),
+    [
+        ("args.lr = args.lr * args.world_size", True, True),
+        ("args.lr *= args.world_size", True, True),
+        ("args.lr = args.lr * n", True, False),  # of a variable that the process does not get
+        ("args.lr = args.lr * args.world_size\nlog(args.lr)", True, False),
+        ("args.lr = scale * args.world_size", True, False),
+        ("args.lr = args.lr * args.world_size  # of all", True, False),
+        ("if n > 1:\n    args.lr = args.lr * args.world_size", False, False),
+        ("args.lr = args.lr * 0.1", False, False),
+        ("args.seed = args.seed * args.world_size", False, False),
+    ],
+)
+def test_learning_rates_that_the_parent_multiplies_by_the_number_of_gpus(made: str, named: bool, moved: bool) -> None:
+    """Through a variable that was multiplied before: the processes know the number, the parent does not."""
+    counted = "n = torch.cuda.device_count()\nargs.world_size = n * args.world_size\n"
+    text = spawn_with(SCALED, f"{counted}{made}\nmp.spawn(train, nprocs=n, args=(n, args))\n")
+    assert ("TPU605" in [one.code for one in fixed(text, codes=("TPU605",)).findings]) is named
+    result = fixed(text, codes=("TPU601", "TPU602", "TPU605"))
+    assert result.text.count(made.splitlines()[-1].strip()) == 1
+    assert (f"    args.world_size = xr.world_size()\n    {made}\n" in result.text) is moved, result.text
+
+
+def test_what_is_multiplied_in_one_branch_may_be_more_than_none() -> None:
+    counted = "n = torch.cuda.device_count()\nif n:\n    args.world_size = n * args.world_size\n"
+    made = "args.lr = args.lr * args.world_size\nmp.spawn(train, nprocs=n, args=(n, args))\n"
+    assert fixed(spawn_with(SCALED, counted + made), codes=("TPU605",)).findings == ()
+
+
 def test_shadowed_name_of_the_runtime_is_avoided() -> None:
     text = fixed(
         spawn_with(

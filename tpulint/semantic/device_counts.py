@@ -124,6 +124,27 @@ class DeviceCounts:
             return len(stores) == 1 and self.is_zero(stores[0].value, depth + 1)
         return False
 
+    def is_zero_product(self, node: ast.expr) -> bool:
+        """Whether a variable was multiplied by the number in every case: ``args.size = count * args.size``."""
+        value: ast.expr | None = None
+        if isinstance(node, ast.Name):
+            bindings = self._flow.reaching(node)
+            only = bindings[0] if len(bindings) == 1 else None
+            value = only.value if only is not None and only.kind == "assign" and not only.path else None
+        elif isinstance(node, ast.Attribute):
+            function = self._tree.function_of(node)
+            stores = [one for one in self.attribute_stores(node) if self._tree.function_of(one) is function]
+            value = stores[0].value if len(stores) == 1 and self._runs_before(stores[0], node) else None
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+            return False
+        return self.is_zero(value.left) or self.is_zero(value.right)
+
+    def _runs_before(self, statement: ast.stmt, node: ast.expr) -> bool:
+        """Whether a statement has run whenever an expression behind it is reached."""
+        suite = self._tree.suite_of(statement)
+        behind = suite[suite.index(statement) + 1 :]
+        return any(self._tree.encloses(later, node) for later in behind)
+
     def answer(self, test: ast.expr) -> bool | None:
         """What a comparison of the number says where there are several devices; None for anything else."""
         if self.is_count(test) and not isinstance(test, ast.BoolOp | ast.IfExp):

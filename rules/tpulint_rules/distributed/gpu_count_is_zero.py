@@ -18,6 +18,7 @@ from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
 from tpulint_rules.distributed._parts_for_none import parts_for_none
 from tpulint_rules.distributed._samplers import sharers
+from tpulint_rules.distributed._scaled_in_parent import scale_in_process
 
 _PRODUCTS = {
     r"(?i)(.*_)?(batch_?size|bs)|batch": "batches of no samples",
@@ -52,8 +53,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         elif (product := _product(ctx, node)) is not None and _zero_factor(ctx, product.factor) is not None:
             if is_shut_out(ctx, node):
                 continue
+            count = _zero_factor(ctx, product.factor)
+            assert count is not None
             message = f"`{ctx.text(product.factor)}` is 0 on a TPU machine, which has no GPUs: {product.harm}"
-            yield ctx.finding(product.factor, message, count_one(ctx, product.factor), severity=Severity.ERROR)
+            fix = count_one(ctx, product.factor) or scale_in_process(ctx, node, count)
+            yield ctx.finding(product.factor, message, fix, severity=Severity.ERROR)
         elif isinstance(node, ast.Call) and (told := sharers(ctx.index, node)) is not None:
             yield from _shared_by_none(ctx, told)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -188,7 +192,8 @@ def _zero_factor(ctx: FileContext, node: ast.expr) -> ast.expr | None:
     """The number of GPUs, alone or in a product: ``batch % (torch.cuda.device_count() * classes)``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _zero_factor(ctx, node.left) or _zero_factor(ctx, node.right)
-    return node if ctx.index.device_counts.is_zero(node) else None
+    counts = ctx.index.device_counts
+    return node if counts.is_zero(node) or counts.is_zero_product(node) else None
 
 
 def _shared_by_none(ctx: FileContext, told: ast.expr) -> Iterator[Finding]:
