@@ -17,7 +17,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for call, made in index.method_calls("to"):
         name = index.qualified_name(made.func) if isinstance(made, ast.Call) else None
-        if name not in _CONSTANTS or not isinstance(made, ast.Call) or not made.args or not _is_constant(made, name):
+        if name not in _CONSTANTS or not isinstance(made, ast.Call) or not made.args:
+            continue
+        if not _is_constant(ctx, made, name):
             continue
         places = [*call.args, *(item.value for item in call.keywords if item.arg == "device")]
         if len(call.args) + len(call.keywords) != 1 or not places or not _is_device(ctx, call, places[0]):
@@ -33,13 +35,26 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(call, message, fix)
 
 
-def _is_constant(made: ast.Call, name: str) -> bool:
+def _is_constant(ctx: FileContext, made: ast.Call, name: str) -> bool:
     """Whether what is made depends on nothing but its size."""
     if any(item.arg in _OTHERWISE for item in made.keywords):
         return False
     if any(isinstance(item, ast.Starred) for item in made.args):
         return False
+    if name == "torch.full":
+        filling = [*made.args[1:2], *(item.value for item in made.keywords if item.arg == "fill_value")]
+        return all(_stays(ctx, value) for value in filling)
     return name != "torch.arange" or (len(made.args) == 1 and all(item.arg == "dtype" for item in made.keywords))
+
+
+def _stays(ctx: FileContext, number: ast.expr) -> bool:
+    """Whether a number is the same in all turns: on the device 0 and 1 are constants, and any other is an input."""
+    if isinstance(number, ast.UnaryOp):
+        return _stays(ctx, number.operand)
+    if isinstance(number, ast.Name) and any(one.kind != "assign" for one in ctx.index.flow.reaching(number)):
+        return False  # a counter of turns, or what a caller gives
+    is_named = isinstance(number, ast.Name | ast.Attribute)
+    return isinstance(number, ast.Constant) or (is_named and ctx.index.changing_numbers.cause(number) is None)
 
 
 def _is_device(ctx: FileContext, call: ast.Call, place: ast.expr) -> bool:
