@@ -6,12 +6,14 @@ import ast
 
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.drawn_arrays import DrawnArrays
+from tpulint.semantic.drawn_numbers import drawn_tensor, draws_one, is_draw
+from tpulint.semantic.growing_numbers import adds_to_itself, goes_round, grows
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.turn_code import EVALUATION, STEP
 
 TYPE_CHECKING = False
@@ -21,28 +23,12 @@ if TYPE_CHECKING:
 _DEPTH = 32
 _CALLS = 8
 """Calls of one function that are looked at."""
-_DRAWS = frozenset({
-    "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
-    "numpy.random.randint", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform", "numpy.random.choice",
-    "numpy.random.random_sample", "numpy.random.beta", "random.betavariate", "random.normalvariate",
-    "random.triangular", "numpy.random.normal", "numpy.random.geometric", "numpy.random.poisson",
-    "numpy.random.binomial",
-})  # fmt: skip
-"""Calls that draw one number each, when they are given no size."""
-_ONE_NUMBER = {
-    "numpy.random.randint": 2, "numpy.random.rand": 0, "numpy.random.random": 0, "numpy.random.uniform": 2,
-    "numpy.random.choice": 1, "numpy.random.random_sample": 0, "numpy.random.beta": 2, "numpy.random.normal": 2,
-    "numpy.random.geometric": 1, "numpy.random.poisson": 1, "numpy.random.binomial": 2,
-}  # fmt: skip
-"""Most arguments with which a draw of NumPy is a single number."""
 _KEEPING = frozenset({
     "builtins.int", "builtins.float", "builtins.round", "builtins.abs", "math.floor", "math.ceil", "math.sqrt",
     "math.exp", "math.log", "math.cos", "math.sin", "math.pow", "numpy.clip", "numpy.int64", "numpy.int",
     "numpy.sqrt", "numpy.exp", "numpy.floor", "numpy.ceil", "numpy.round",
 })  # fmt: skip
 """Functions of one number that have another result for another one."""
-_CASTS = frozenset({"long", "int", "float", "squeeze"})
-"""Methods of a tensor of one number that give the same number."""
 _OF_SEVERAL = frozenset({
     "builtins.max", "builtins.min", "builtins.sum", "numpy.max", "numpy.min", "numpy.sum", "numpy.amax", "numpy.amin",
 })  # fmt: skip
@@ -182,38 +168,29 @@ class ChangingNumbers:
 
     def _of_call(self, call: ast.Call, depth: int) -> ast.AST | None:
         name = self._index.qualified_name(call.func)
-        if name in _DRAWS:
-            few = len(call.args) <= _ONE_NUMBER.get(name, 9) and not any(k.arg == "size" for k in call.keywords)
-            return call if few and self._is_in_turn(call) else None
+        if is_draw(self._index, call):
+            return call if draws_one(self._index, call) and self._is_in_turn(call) else None
         if name in _KEEPING and call.args:
             given = call.args[0]
-            return self.cause(given, depth + 1) or self._of_draw(given) or self._of_written(given)
+            return self.cause(given, depth + 1) or self._of_tensor(given)
         if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
             causes = [self.cause(item, depth + 1) for item in call.args]
-            drawn = next((found for found in causes if self._is_draw(found)), None)
+            drawn = next((found for found in causes if is_draw(self._index, found)), None)
             # `min(length, rest)` is the length in all turns but the last.
             return drawn or (causes[0] if all(causes) else None)
         if name in _OF_SEVERAL and len(call.args) == 1:
             found = self.cause(call.args[0], depth + 1)
-            return found if self._is_draw(found) else self._arrays.draw(call.args[0], self._is_in_turn)
+            return found if is_draw(self._index, found) else self._arrays.draw(call.args[0], self._is_in_turn)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item" and not call.args:
-            return self._of_draw(call.func.value) or self._of_written(call.func.value)
+            return self._of_tensor(call.func.value)
         if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_ARRAY and not call.args and name is None:
             return self._arrays.draw(call.func.value, self._is_in_turn)
         return self._of_returned(call, (), depth)
 
-    def _is_draw(self, cause: ast.AST | None) -> bool:
-        """Whether what changes is drawn anew: `max(5, round(random.gauss(70, 5)))`."""
-        return isinstance(cause, ast.Call) and self._index.qualified_name(cause.func) in _DRAWS
-
-    def _of_draw(self, node: ast.expr) -> ast.Call | None:
-        """A random tensor of the host that is made into a number: ``torch.randint(9, (1,)).long().item()``."""
-        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
-            node = node.func.value
-        name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or name not in ("torch.randint", "torch.rand"):
-            return None
-        return node if self._is_in_turn(node) else None
+    def _of_tensor(self, node: ast.expr) -> ast.AST | None:
+        """What changes in a tensor of the host that is made into a number: one that is drawn, or written into."""
+        drawn = drawn_tensor(self._index, node)
+        return drawn if drawn is not None and self._is_in_turn(drawn) else self._of_written(node)
 
     def _of_written(self, node: ast.expr) -> ast.AST | None:
         """Where every turn writes into a tensor that is made into a number: ``int(self.at)``, ``self.at[0] = at``."""
@@ -280,13 +257,13 @@ class ChangingNumbers:
             found = next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
             return found or (binding.node if self._changes_outside(binding.statement, binding.name) else None)
         if binding.kind == "augment":
-            return binding.node if self._grows(binding) else None
+            return binding.node if grows(index, binding, self.separates_turns) else None
         if binding.kind == "assign" and binding.value is not None:
             if not self._is_in_turn(binding.statement):
                 return None
             if binding.path:
                 return self._of_part(binding.value, binding.path, depth)
-            if self._adds_to_itself(binding) and self._grows(binding):
+            if adds_to_itself(index, binding) and grows(index, binding, self.separates_turns):
                 return binding.node
             return self.cause(binding.value, depth)
         return None
@@ -305,60 +282,17 @@ class ChangingNumbers:
             return self.cause(part, depth) if len(path) == 1 else self._of_part(part, path[1:], depth)
         return None
 
-    def _adds_to_itself(self, binding: Binding) -> bool:
-        """Whether a statement adds to what it sets, ``at = at + 1``, or goes round: ``at = (at + 1) % size``."""
-        value = binding.value
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod):
-            value = value.left
-        if isinstance(value, ast.Call) and self._index.qualified_name(value.func) in ("builtins.min", "builtins.max"):
-            # `rate = max(rate * 0.99, 0.1)`: another number for many turns
-            value = next((item for item in value.args if isinstance(item, ast.BinOp)), None)
-        return (
-            isinstance(value, ast.BinOp)
-            and isinstance(value.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
-            and any(self._index.text(side) == self._index.text(binding.node) for side in (value.left, value.right))
-        )
-
-    def _grows(self, binding: Binding) -> bool:
-        """Whether what a statement adds to a local number is still there in the next turn."""
-        loop = next((a for a in self._index.tree.ancestors(binding.statement) if isinstance(a, LOOPS)), None)
-        if loop is None or not self.separates_turns(loop):
-            return False  # an inner loop begins anew in every turn
-        if self._index.turn_code.turn_of(binding.statement) is None:
-            return False
-        others = [b for b in binding.scope.bindings.get(binding.name, ()) if b is not binding]
-        begun = [b for b in others if not self._index.tree.encloses(loop, b.node)]
-        within = [b for b in others if b not in begun]
-        # A stage of a training, `if turn > length: stage += 1`, is the same for many turns.
-        is_of_each = not isinstance(self._index.parent(binding.statement), ast.If)
-        return bool(begun) and all(
-            b.kind == "augment" or self._adds_to_itself(b) or (is_of_each and self._goes_round(b, [binding]))
-            for b in within
-        )
-
     def _of_attribute(self, node: ast.Attribute) -> ast.AST | None:
         """``self.steps``, that every turn adds to and only ``__init__`` sets; what a node of a sample's tree has."""
         if self._trees.has(node):
             return node
         bindings = self._index.flow.reaching_attribute(node)
         in_turns = [b for b in bindings if self._index.turn_code.turn_of(b.statement) is not None]
-        added = [b for b in in_turns if b.kind == "augment" or self._adds_to_itself(b)]
-        set_again = [b for b in in_turns if b not in added and not self._goes_round(b, added)]
+        added = [b for b in in_turns if b.kind == "augment" or adds_to_itself(self._index, b)]
+        set_again = [b for b in in_turns if b not in added and not goes_round(self._index, b, added)]
         if not added or set_again or not self._has_turns_apart():
             return None
         return added[0].node
-
-    def _goes_round(self, binding: Binding, added: list[Binding]) -> bool:
-        """Whether a number begins anew when it has come to an end: ``if self.at + n > self.size: self.at = 0``.
-
-        So does a local one: ``if at >= len(order): at = 0``.
-        """
-        branch = self._index.parent(binding.statement)
-        if not isinstance(binding.value, ast.Constant) or binding.path or not isinstance(branch, ast.If):
-            return False
-        parts = [node for node in ast.walk(branch.test) if isinstance(node, ast.Attribute | ast.Name)]
-        asked = {self._index.text(node) for node in parts}
-        return self._index.text(added[0].node) in asked if added else False
 
     def _has_turns_apart(self) -> bool:
         """Whether some code of the file runs in turns that are graphs of their own, be they those of another file."""
