@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from command import tpulint
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -1438,6 +1441,8 @@ def test_several_gpus_by_number_are_reported_without_a_fix() -> None:
         # extensions that are compiled for GPUs
         "if torch.cuda.is_available():\n    from model.nms.nms_gpu import nms_gpu\n",
         "if torch.cuda.is_available():\n    import knn_cuda\n",
+        "if torch.cuda.device_count() > 0:\n    from encoding import gpu\n",
+        "if torch.cuda.is_available():\n    from . import cuda\n",
         "if torch.cuda.is_available():\n    sources += ['src/nms_cuda.c']\n    with_cuda = True\n",
         "if torch.cuda.is_available() and CUDA_HOME is not None:\n    macros += [('WITH_CUDA', None)]\nelse:\n"
         "    raise NotImplementedError\n",
@@ -1452,6 +1457,20 @@ def test_right_without_a_gpu(text: str) -> None:
     assert lint(SourceFile.from_text(f"import torch\n{text}"), settings, CATALOGUE).findings == ()
 
 
+@pytest.mark.parametrize(("file", "is_told"), [("gpu", True), ("other", False)])
+def test_modules_called_for_gpus_that_the_project_has(tmp_path: Path, file: str, is_told: bool) -> None:
+    """Others are extensions, which nobody can build without CUDA."""
+    package = tmp_path / "encoding"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / f"{file}.py").write_text("import torch\n\ndevice = torch.device('cuda')\n")
+    moved = "\n\ndef put(x):\n    return x.cuda()\n"
+    text = f"import torch\n\nif torch.cuda.is_available():\n    from encoding import gpu\n{moved}"
+    (package / "net.py").write_text(text)
+    answer = tpulint("--output-format=json", "--select=TPU001", "encoding/net.py", cwd=tmp_path)
+    assert bool(json.loads(answer.out)) is is_told
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -1462,6 +1481,7 @@ def test_right_without_a_gpu(text: str) -> None:
         "class CudaNet(torch.nn.Module):\n    def forward(self, x):\n        return x.to('cuda')\n",
         "def run(device):\n    if device.type == 'cuda':\n        x = x.cuda()\n",
         "if torch.cuda.is_available():\n    from model.fast import Net\n",
+        "if torch.cuda.is_available():\n    from encoding import gpu\n    model.cuda()\n",
         "if torch.cuda.is_available():\n    import knn_cuda\n    model.cuda()\n",
         "def put(x):\n    return x.cuda()\n\ndef get(x):\n    if torch.cuda.is_available():\n"
         "        x = put(x)\n    return x\n",

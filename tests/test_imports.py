@@ -260,6 +260,15 @@ def test_names_in_hints_that_are_texts_are_used() -> None:
     assert "from deepspeed import DeepSpeedEngine\n" in port(text)
 
 
+def test_import_that_only_a_fix_in_between_needed_is_taken_by_nobody(tmp_path: Path) -> None:
+    """Another file takes all names of this one, but none that a fix imports and another makes useless again."""
+    text = "import torch\n\n\ndef blank(x):\n    with torch.cuda.device_of(x):\n        y = x * 0\n    return y\n"
+    (tmp_path / "base.py").write_text(text)
+    (tmp_path / "train.py").write_text("from base import *\n")
+    tpulint("--fix", "--unsafe-fixes", "--exit-zero", "base.py", cwd=tmp_path)
+    assert (tmp_path / "base.py").read_text() == "import torch\n\n\ndef blank(x):\n    y = x * 0\n    return y\n"
+
+
 def test_name_that_a_function_imports_elsewhere_is_not_the_name_of_the_module() -> None:
     """In a function an import binds the name for the whole of it: where it is not reached the name means nothing."""
     ported = port(

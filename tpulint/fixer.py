@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tpulint.comments import comment_spans
 from tpulint.edits import keep_blocks_filled
 from tpulint.fixes import FixBuilder
-from tpulint.imports import ImportTable, comments_on_effect, import_edit, unused_imports
+from tpulint.imports import ImportTable, comments_on_effect, import_edit, names_imported, unused_imports
 from tpulint.model import Applicability, Edit, Finding, Fix, Scope, Span
 from tpulint.records import NamedTuple
 from tpulint.semantic import SemanticIndex
@@ -289,22 +289,33 @@ def _without_spare_parentheses(before: SemanticIndex, after: SemanticIndex) -> S
 
 
 def _of_no_use_elsewhere(
-    after: SemanticIndex, gone: list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]
+    before: SemanticIndex, after: SemanticIndex, gone: list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]
 ) -> list[tuple[ast.Import | ast.ImportFrom, list[ast.alias]]]:
-    """Unused imports but for those whose names other files take from this one."""
+    """Unused imports but for those whose names other files take from this one, be it by a star.
+
+    What the fixes themselves imported, nobody takes.
+    """
     if not gone:
         return gone
     from tpulint.neighbours import names_taken
 
-    named = {id(alias): alias.asname or alias.name.split(".", 1)[0] for _, aliases in gone for alias in aliases}
+    imported_before = names_imported(before)
+    named = {
+        id(alias): alias.asname or alias.name.split(".", 1)[0]
+        for _, aliases in gone
+        for alias in aliases
+        if ast.dump(alias) in imported_before
+    }
     taken = names_taken(after.source.path, set(named.values()))
-    left = [(statement, [alias for alias in aliases if named[id(alias)] not in taken]) for statement, aliases in gone]
+    left = [
+        (statement, [alias for alias in aliases if named.get(id(alias)) not in taken]) for statement, aliases in gone
+    ]
     return [(statement, aliases) for statement, aliases in left if aliases]
 
 
 def _without_unused_imports(before: SemanticIndex, after: SemanticIndex) -> SourceFile | None:
     """The file without imports that have no use any more, of several in a row the first; None when there are none."""
-    gone = _of_no_use_elsewhere(after, unused_imports(before, after))
+    gone = _of_no_use_elsewhere(before, after, unused_imports(before, after))
     if not gone:
         return None
     builder = FixBuilder(after, ImportTable(after), "remove unused imports", Applicability.SAFE, "", Scope.MODULE)

@@ -223,7 +223,7 @@ def unused_imports(
     used_before = _used_names(before)
     used_after = _used_names(after) | after.source.other_words | words_of_hints(after.tree)
     exported = _exported(after)
-    imported_before = {ast.dump(alias) for statement in _imports(before) for alias in statement.names}
+    imported_before = names_imported(before)
     result = []
     for statement in _imports(after):
         gone = []
@@ -239,6 +239,11 @@ def unused_imports(
         if gone and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
             result.append((statement, gone))
     return result
+
+
+def names_imported(index: SemanticIndex) -> set[str]:
+    """What the module and its functions import, each name as it is written."""
+    return {ast.dump(alias) for statement in _imports(index) for alias in statement.names}
 
 
 def comments_on_effect(before: SemanticIndex, after: SemanticIndex) -> list[Edit]:

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_mentions import CudaMentions
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _MODULE = re.compile(r"(?i)_(?:cuda|gpu)\Z|\A(?:cuda|gpu)_|_cuda_")
+_BUILT = ("cuda", "gpu")
+"""What packages call the extension in them."""
 _SOURCE = re.compile(r"\.cuh?\Z|(?i:cuda)\w*\.(?:c|cc|cpp|h|hpp|o|so)\Z|\AWITH_(?:CUDA|GPU)\Z")
 _LAUNCHING = frozenset({"cupy", "triton", "torch.cuda.current_stream", "torch.cuda.default_stream"})
 """What a function launches a kernel with."""
@@ -30,8 +32,27 @@ class CudaKernels:
 
     def are_needed_by(self, statements: Sequence[ast.stmt]) -> bool:
         """Whether one of these statements needs what is compiled for GPUs, and none places anything."""
-        needed = any(_needs_kernels(self._tree, statement) for statement in statements)
+        needed = any(self._need(statement) for statement in statements)
         return needed and not any(map(self._placement.places, statements))
+
+    def _need(self, statement: ast.stmt) -> bool:
+        """Whether a statement imports such an extension, ``import nms_cuda``, or names what one is built from."""
+        if isinstance(statement, ast.Import):
+            return any(_is_extension(alias.name) for alias in statement.names)
+        if isinstance(statement, ast.ImportFrom):
+            module = statement.module or ""
+            if _is_extension(module) or (not module and any(_is_extension(alias.name) for alias in statement.names)):
+                return True
+            return module.partition(".")[0] != "torch" and any(map(self._is_built, statement.names))
+        texts = (node.value for node in self._tree.nodes_in(statement, ast.Constant) if isinstance(node, ast.Constant))
+        return any(isinstance(text, str) and _SOURCE.search(text) is not None for text in texts)
+
+    def _is_built(self, alias: ast.alias) -> bool:
+        """``from encoding import gpu``, of which the project has no file: it is built from kernels."""
+        imported, name = self._index.imported, alias.asname or alias.name
+        if alias.name not in _BUILT:
+            return False
+        return not imported.knows_others or imported.exported(name, self._index) is None
 
     def are_chosen_by(self, condition: ast.expr) -> bool:
         """Whether a condition opens functions that launch kernels, or asserts of CUDA, and decides no place.
@@ -81,17 +102,6 @@ def _asserts_cuda(item: ast.AST) -> bool:
         return False
     asked = item.test.values if isinstance(item.test, ast.BoolOp) else [item.test]
     return all(isinstance(one, ast.Attribute) and one.attr == "is_cuda" for one in asked)
-
-
-def _needs_kernels(tree: SyntaxTree, statement: ast.stmt) -> bool:
-    """Whether a statement imports such an extension, ``import nms_cuda``, or names what one is built from."""
-    if isinstance(statement, ast.Import):
-        return any(_is_extension(alias.name) for alias in statement.names)
-    if isinstance(statement, ast.ImportFrom):
-        module = statement.module or ""
-        return _is_extension(module) or (not module and any(_is_extension(alias.name) for alias in statement.names))
-    texts = (node.value for node in tree.nodes_in(statement, ast.Constant) if isinstance(node, ast.Constant))
-    return any(isinstance(text, str) and _SOURCE.search(text) is not None for text in texts)
 
 
 def _is_extension(module: str) -> bool:
