@@ -906,3 +906,80 @@ def test_weights_that_a_function_makes_float16_for_a_model_of_another_file(
     )
     tpulint("--select", "TPU402", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
     assert ("layer.weight.data.bfloat16()" in (tmp_path / "making.py").read_text()) is is_fixed
+
+
+ASKS_SCALER = """\
+import torch
+
+amp = True
+
+
+class Trainer:
+    def __init__(self, args, amps):
+        self.amps = amps
+        self.scaler = torch.cuda.amp.GradScaler(TOLD)
+
+    def step(self, x):
+        with torch.cuda.amp.autocast(enabled=ASKED):
+            loss = self.net(x).mean()
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "kept", "new"),
+    [
+        ("", "self.scaler.is_enabled()", "", "True"),
+        ("enabled=True", "self.scaler.is_enabled()", "", "True"),
+        ("enabled=amp", "self.scaler.is_enabled()", "", "amp"),
+        ("enabled=amps", "self.scaler.is_enabled()", "amps", "self.autocast_enabled"),
+        ("enabled=not args.slow", "self.scaler.is_enabled()", "not args.slow", "self.autocast_enabled"),
+        ("enabled=not args.slow", "x.ndim > 1 and self.scaler.is_enabled()", "not args.slow",
+         "x.ndim > 1 and self.autocast_enabled"),
+        ("enabled=amp", "self.amps", "", "self.amps"),
+        ("enabled=not args.slow", "other.scaler.is_enabled()", "not args.slow", "other.autocast_enabled"),
+    ],
+)  # fmt: skip
+def test_autocast_that_is_on_where_a_scaler_is(told: str, asked: str, kept: str, new: str) -> None:
+    """The scaler is switched off: what it was told goes on deciding."""
+    ported = port(ASKS_SCALER.replace("TOLD", told).replace("ASKED", asked), "TPU401")
+    assert f'with torch.autocast("xla", dtype=torch.bfloat16, enabled={new}):\n' in ported
+    before = f"        self.autocast_enabled = {kept}\n        self.scaler = torch.amp.GradScaler"
+    assert (before in ported) is bool(kept), ported
+    assert ported.count("autocast_enabled") == 2 * bool(kept)
+
+
+@pytest.mark.parametrize(("told", "new"), [("", "True"), ("enabled=amp", "amp"), ("enabled=args.amp", "")])
+@pytest.mark.parametrize("held", [True, False])
+def test_autocast_that_is_on_where_a_scaler_is_that_it_is_given(told: str, new: str, held: bool) -> None:
+    """What means the same everywhere is written; else autocast stays as it is, and is told."""
+    text = f"""\
+    import torch
+
+    amp = True
+
+
+    def train(model, x, scaler):
+        {"on = scaler.is_enabled()" if held else "pass"}
+        with torch.cuda.amp.autocast(enabled={"on" if held else "scaler.is_enabled()"}):
+            loss = model(x).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+
+
+    def main(args):
+        train(build(), load(), torch.cuda.amp.GradScaler({told}))
+    """
+    result = run(text, "TPU401", fix=True, unsafe=True)
+    told_still = [finding for finding in result.findings if "autocast" in finding.message]
+    assert ("torch.cuda.amp.autocast(" in result.text) is not bool(new)
+    assert len(told_still) == int(not new)
+    assert new == "" or f"on = {new}\n" in result.text or f"enabled={new})" in result.text
+
+
+def test_scalers_that_nobody_asks_for_autocast_are_left_to_answer() -> None:
+    text = ASKS_SCALER.replace("TOLD", "enabled=amp").replace("ASKED", "amp")
+    ported = port(text + "        if self.scaler.is_enabled():\n            self.count += 1\n", "TPU401")
+    assert "        if self.scaler.is_enabled():\n" in ported

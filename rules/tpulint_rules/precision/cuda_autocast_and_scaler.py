@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast, Scaler
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
+from tpulint_rules.precision._asked_scalers import answer_for, asks_unknown
 from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import (
     BFLOAT16,
@@ -62,7 +63,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         "The computation stays in bfloat16.",
         Scope.MODULE,
     )
-    fixed = [_retarget(ctx, fix, autocast, bool(scalers)) for autocast, *_ in found]
+    answered = answer_for(ctx, fix, scalers)
+    fixed = [
+        not asks_unknown(ctx, autocast, answered) and _retarget(ctx, fix, autocast, bool(scalers))
+        for autocast, *_ in found
+    ]
     if scalers:
         fix.title = "Use bfloat16 autocast without gradient scaling" if any(fixed) else "Leave out the gradient scaler"
         fix.lower(
