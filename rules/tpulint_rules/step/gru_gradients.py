@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
-from tpulint_rules.step._replaced_grus import GRU, is_replaced
+from tpulint_rules.step._replaced_grus import replaced_classes
 
 _SUPPORT = "tpulint_runtime.support_gru_gradients"
 _TRAINS = r"\.(?:backward|fit|train)\("
@@ -18,13 +18,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     is_trained = index.kinds.mentions_device and index.mentions(_TRAINS)
     if (index.is_program and not is_trained) or next(index.calls_to(_SUPPORT), None) is not None:
         return
-    for call in index.calls_to(GRU):
-        if is_replaced(index, call):
-            message = (
-                "torch_xla replaces `nn.GRU`: what lies in front of it gets no gradient, and is not trained, where an "
-                "input of the same shape that needed none came first, as in an evaluation"
-            )
-            yield ctx.finding(call, message, _support(ctx))
+    for node in replaced_classes(index):
+        message = (
+            "torch_xla replaces `nn.GRU`: what lies in front of it gets no gradient, and is not trained, where an "
+            "input of the same shape that needed none came first, as in an evaluation"
+        )
+        yield ctx.finding(node, message, _support(ctx))
 
 
 def _support(ctx: FileContext) -> FixBuilder:
