@@ -596,3 +596,59 @@ def train(model, optimizer, samples, device):
     result = lint(SourceFile.from_text(text), settings, CATALOGUE)
     assert ("// 64" in result.text) == is_fixed
     assert len(result.findings) == (0 if is_fixed else 1)
+
+
+BESIDE = """\
+import torch
+import torch.nn.functional as F
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+
+def labels_of(batch):
+    return LABELS
+
+
+def collate(batch):
+    x = ROWS
+    return x, labels_of(batch)
+
+
+def train(net, optimizer, samples, device):
+    for x, y in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x.to(device)), y.to(device), ignore_index=-100).backward()
+        optimizer.step()
+
+
+def shown(batch):
+    return pad_sequence([x for x, y in batch])
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "fixed"),
+    [
+        ("filled([x for x, y in batch])", "pad_sequence([y for x, y in batch])", 0),
+        ("filled([x for x, y in batch])", "tokenizer([y for x, y in batch], padding=True)", 2),
+        ("filled([x for x, y in batch])", "tokenizer([y for x, y in batch], padding=True, pad_to_multiple_of=8)", 0),
+        ("filled([x for x, y in batch])", "filled([y for x, y in batch])", 1),
+        ("filled([x for x, y in batch])", "torch.stack([y for x, y in batch])", 1),
+        ("tokenizer([x for x, y in batch], padding=True)", "pad_sequence([y for x, y in batch])", 0),
+        ("tokenizer([x for x, y in batch], padding=True)", "torch.stack([y for x, y in batch])", 1),
+    ],
+)
+def test_what_is_padded_to_the_longest_beside_a_batch(rows: str, labels: str, fixed: int) -> None:
+    """What nothing makes wider does not fit what is: the fix is only shown."""
+    filled = """
+
+def filled(rows):
+    longest = max(len(row) for row in rows)
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+"""
+    text = BESIDE.replace("ROWS", rows).replace("LABELS", labels) + filled
+    settings = Settings(select=("TPU510", "TPU513"), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    assert result.text.count("// 64") + result.text.count("pad_to_multiple_of=64") == fixed
+    assert bool(result.findings) == (fixed == 0)

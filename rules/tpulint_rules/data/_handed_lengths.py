@@ -10,14 +10,13 @@ from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import is_of_self
+from tpulint_rules.data._widths_beside import makers_of
 
 _UNPACKED = ("torch.nn.utils.rnn.pad_packed_sequence", "tpulint_runtime.pad_packed_sequence")
 _PADDED_RUN = "tpulint_runtime.run_padded"
 _OF_PROJECT = ("pad_packed_sequence", "run_padded")
 """Words of files that unpack, and that were ported to leave the batch as wide as it is."""
 _LONGEST = ("builtins.max", "torch.max", "torch.amax", "numpy.max")
-_MOST = 12
-"""Functions that a batch is followed through."""
 _REASON = (
     "The lengths go with the batch: a mask that is as wide as the longest of them, or `pad_packed_sequence` without "
     "`total_length`, would not fit it any longer."
@@ -27,7 +26,6 @@ _CUT = (
     "`pad_packed_sequence` without `total_length` cuts what comes out of a layer to the longest sample, beside which a "
     "batch would be too wide."
 )
-_BESIDE = "Something that goes with the batch is as long as the longest sample itself, and would not fit a wider batch."
 
 
 def leave_where_handed(
@@ -40,7 +38,7 @@ def leave_where_handed(
     """
     index = ctx.index
     within = [maker for maker in index.tree.ancestors(longest) if isinstance(maker, FUNCTIONS)]
-    makers = _makers_of(index, within[0]) if within else []
+    makers = makers_of(index, within[0]) if within else []
     if any(_is_called_for_part(index, maker) for maker in makers):
         fix.lower(Applicability.DISPLAY, _REASON)
     if _cuts_to_longest(index):
@@ -50,23 +48,6 @@ def leave_where_handed(
     is_whole = index.is_program and not index.imported.knows_others
     if not is_whole or next(_widths_of_lengths(index, within[0]), None) is not None:
         fix.lower(Applicability.DISPLAY, _REASON)
-    return fix
-
-
-def leave_where_unrounded(
-    ctx: FileContext, fix: FixBuilder, longest: ast.expr, is_another: Callable[[ast.expr], bool]
-) -> FixBuilder:
-    """Only show such a fix where the batch is made beside something that takes the longest length for itself.
-
-    ``mask = torch.arange(max(lengths)) < lengths[:, None]``
-    """
-    index = ctx.index
-    within = [maker for maker in index.tree.ancestors(longest) if isinstance(maker, FUNCTIONS)]
-    for maker in _makers_of(index, within[0]) if within else ():
-        calls = (node for node in index.tree.nodes_in(maker, ast.Call) if isinstance(node, ast.Call))
-        if any(node is not longest and not index.tree.encloses(longest, node) and is_another(node) for node in calls):
-            fix.lower(Applicability.DISPLAY, _BESIDE)
-            break
     return fix
 
 
@@ -85,19 +66,6 @@ def _unpacked_to_longest(index: SemanticIndex) -> Iterator[ast.Call]:
     for call in index.calls_to(*_UNPACKED):
         if not any(item.arg == "total_length" for item in call.keywords):
             yield call
-
-
-def _makers_of(index: SemanticIndex, part: FunctionNode) -> list[FunctionNode]:
-    """A function that fills samples up, and those of the file that make a batch of what it gives."""
-    waiting, found = [part], list[FunctionNode]()
-    while waiting and len(found) < _MOST:
-        function = waiting.pop()
-        if function in found:
-            continue
-        found.append(function)
-        callers = map(index.tree.function_of, index.definitions.calls_of(function))
-        waiting.extend(caller for caller in callers if caller is not None)
-    return found
 
 
 def _is_called_for_part(index: SemanticIndex, maker: FunctionNode) -> bool:

@@ -16,14 +16,15 @@ from tpulint_rules.data._computed_samples import are_computed
 from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._filled_lengths import HOLDING, are_filled_lengths
 from tpulint_rules.data._filled_sizes import filled_by, is_rounding
-from tpulint_rules.data._handed_lengths import leave_where_handed, leave_where_unrounded
+from tpulint_rules.data._handed_lengths import leave_where_handed
 from tpulint_rules.data._largest_shapes import filled_by_largest
+from tpulint_rules.data._open_paddings import MULTIPLE
+from tpulint_rules.data._widths_beside import leave_where_unrounded
 
-_MULTIPLE = 64
 _FEW = 4
 """Rounded up to multiples of no more, nearly every batch still has its own length."""
 _MORE = (
-    f"Batches get up to {_MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
+    f"Batches get up to {MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
     "else another training."
 )
 _FEW_SIZES = "Fill all images up to one height and width, or to one of a few, and leave the filling out by a mask"
@@ -238,8 +239,8 @@ def _is_to_few(ctx: FileContext, rounding: ast.AST) -> bool:
 
 
 def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBuilder:
-    fix = ctx.fix(f"Fill up to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
-    rounded = f"-(-{ctx.text(call)} // {_MULTIPLE}) * {_MULTIPLE}"
+    fix = ctx.fix(f"Fill up to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
+    rounded = f"-(-{ctx.text(call)} // {MULTIPLE}) * {MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
     leave_where_handed(ctx, fix, call, lambda part: _is_of_lengths(ctx, part))

@@ -12,10 +12,10 @@ from tpulint.semantic.collating import collating_for_others
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
-from tpulint.semantic.variables import last_name
 from tpulint_rules.data._counted_padding import leave_where_counted
+from tpulint_rules.data._open_paddings import MULTIPLE, PAD_SEQUENCE, is_open, pads_longest
+from tpulint_rules.data._widths_beside import leave_beside_sequence
 
-_PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 _COLLATORS = frozenset(
     f"{package}.{name}"
     for package in ("transformers", "transformers.data.data_collator", "transformers.data")
@@ -23,9 +23,8 @@ _COLLATORS = frozenset(
 )
 _FILLERS = frozenset({"torch.nn.functional.pad", "torch.zeros", "torch.full", "torch.ones", "torch.empty"})
 """Functions with which a collate function brings a batch to a length of its own choice."""
-_MULTIPLE = 64
 _MORE = (
-    f"Batches get up to {_MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
+    f"Batches get up to {MULTIPLE - 1} more positions of padding: the same where model and loss leave padding out, "
     "else another training."
 )
 _LENGTH = 'With `padding="longest"` the length given has no effect; samples longer than it stay as long as they are.'
@@ -52,7 +51,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not ctx.index.mentions(r"padding\s*=\s*(True|[\"']longest)", "padding") or not ctx.index.turn_code.exists:
         return
     for call in ctx.index.turn_code.nodes(ast.Call):
-        if call in told or not _pads_longest(ctx, call):
+        if call in told or not pads_longest(ctx.index, call):
             continue
         turn = ctx.index.turn_code.turn_of(call)
         if turn is not None and any(keyword.arg == "return_tensors" for keyword in call.keywords):
@@ -70,10 +69,11 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
         fix = ctx.fix("Pad to `max_length`", Applicability.UNSAFE, _MORE)
         fix.replace(next(keyword.value for keyword in call.keywords if keyword.arg == "padding"), '"max_length"')
         leave_where_counted(ctx, fix)
-    elif name != _PAD_SEQUENCE:
-        fix = ctx.fix(f"Pad to multiples of {_MULTIPLE}", Applicability.UNSAFE, _MORE)
-        fix.set_argument(call, "pad_to_multiple_of", str(_MULTIPLE))
+    elif name != PAD_SEQUENCE:
+        fix = ctx.fix(f"Pad to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
+        fix.set_argument(call, "pad_to_multiple_of", str(MULTIPLE))
         leave_where_counted(ctx, fix)
+        leave_beside_sequence(ctx, fix, call)
     return ctx.finding(
         call,
         f"each {where} is padded to its longest sample: the step is compiled again for each length that occurs",
@@ -87,7 +87,7 @@ def _is_cut_short(call: ast.Call, length: ast.expr | None) -> bool:
     """Whether no sample is longer than the least multiple, to which it would be filled up: ``max_length=40``."""
     cuts = any(keyword.arg == "truncation" and is_true(keyword.value) for keyword in call.keywords)
     most = length.value if isinstance(length, ast.Constant) else None
-    return cuts and isinstance(most, int) and most <= _MULTIPLE
+    return cuts and isinstance(most, int) and most <= MULTIPLE
 
 
 def _pad_to(ctx: FileContext, call: ast.Call, length: ast.expr) -> FixBuilder | None:
@@ -112,7 +112,7 @@ def _paddings(ctx: FileContext, node: ast.expr, depth: int) -> list[ast.Call]:
         if isinstance(made, ast.Call):
             name = index.qualified_name(made.func) or ""
             if name in _COLLATORS:
-                return [made] if _is_open(ctx, made) and not index.mentions(r"max_length[\"']") else []
+                return [made] if is_open(ctx.index, made) and not index.mentions(r"max_length[\"']") else []
             if name == "functools.partial" and made.args:
                 return _paddings(ctx, made.args[0], depth + 1)
             owner = index.definitions.class_called(made)
@@ -156,42 +156,9 @@ def _padding_calls(ctx: FileContext, function: FunctionNode | ast.Lambda, depth:
         name = index.qualified_name(node.func) or ""
         if name in _FILLERS:
             return []
-        if name == _PAD_SEQUENCE or _pads_longest(ctx, node):
+        if name == PAD_SEQUENCE or pads_longest(ctx.index, node):
             found.append(node)
         called = index.definitions.function_called(node)
         if called is not None and called is not function and depth < _DEPTH:
             found.extend(_padding_calls(ctx, called, depth + 1))
     return sorted(found, key=index.span)
-
-
-def _pads_longest(ctx: FileContext, call: ast.Call) -> bool:
-    """``tokenizer(texts, padding=True)``, ``tokenizer.pad(examples, padding="longest")``."""
-    name = last_name(call.func)
-    if name[:1].isupper() or not _is_open(ctx, call):
-        return False
-    return any(
-        k.arg == "padding" and isinstance(k.value, ast.Constant) and k.value.value in ("longest", True)
-        for k in call.keywords
-        if not (isinstance(k.value, ast.Constant) and type(k.value.value) is int)
-    )
-
-
-def _is_open(ctx: FileContext, call: ast.Call) -> bool:
-    """Whether a call says nothing about lengths to pad to, or may say so by None."""
-    for keyword in call.keywords:
-        to_length = isinstance(keyword.value, ast.Constant) and keyword.value.value == "max_length"
-        if keyword.arg is None or (keyword.arg == "padding" and to_length):
-            return False
-        if keyword.arg == "pad_to_multiple_of" and not _may_be_none(ctx, keyword.value):
-            return False
-    return True
-
-
-def _may_be_none(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether None is one of the values given to a variable, or one side of a choice."""
-    if isinstance(node, ast.IfExp):
-        return _may_be_none(ctx, node.body) or _may_be_none(ctx, node.orelse)
-    if isinstance(node, ast.Constant):
-        return node.value is None
-    values = [binding.value for binding in ctx.index.flow.reaching(node)] if isinstance(node, ast.Name) else []
-    return any(isinstance(value, ast.Constant) and value.value is None for value in values)
