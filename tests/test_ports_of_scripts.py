@@ -301,6 +301,44 @@ def test_dictionaries_that_a_loader_deals_out(
     assert "target.to(" not in fixed or not is_dict
 
 
+_FLAT = "{key: value.to(device) if torch.is_tensor(value) else value for key, value in target.items()}"
+_NEST = "xm.send_cpu_data_to_device(target, device)"
+
+
+@pytest.mark.parametrize(
+    ("target", "moved"),
+    [
+        ('{"class": torch.stack([one["class"] for one in others])}', _FLAT),
+        ('{"class": [torch.stack([one["class"] for one in others])]}', _NEST),
+        ("{name: [[], []] for name in others[0]}", _NEST),
+        ("{}\n    target['a'] = [torch.ones(3)]", _NEST),
+        ("{}\n    target['a'] = torch.ones(3)", _FLAT),
+        ("collections.defaultdict(list)", _NEST),
+        ("dict(number=torch.ones(3))", _FLAT),
+        ("[torch.ones(len(samples))]", _NEST),
+        ("torch.ones(len(samples))", "target.to(device)"),
+        ("pad(others)", "target.to(device)"),
+    ],
+)
+def test_parts_that_a_collate_function_makes_beside_one_that_is_moved(tmp_path: Path, target: str, moved: str) -> None:
+    """A list or a dictionary has no `to`, and what lies in a list within it moves as well."""
+    collated = f"""
+import collections
+
+
+def join(samples):
+    others = [other for x, other in samples]
+    target = {target}
+    return torch.stack([x for x, other in samples]), target
+"""
+    parts = PARTS.replace("LABELS", "pick(labels)").replace("TARGET", "load(i)") + collated
+    text = OF_TWO_PARTS.replace("Net, ", "join, Net, ").replace("LOADER", f"enumerate({_COLLATED})")
+    text = text.replace("for x, target", "for step, (x, target)").replace("net(x, target)", 'net(x.to("cuda"), target)')
+    fixed = ported(tmp_path, "TPU603,TPU001", train=text, parts=parts)
+    assert "device_ids" not in fixed
+    assert f'net(x.to("xla"), {moved})' in fixed
+
+
 BESIDE = """\
 import torch
 from torch import nn

@@ -27,6 +27,14 @@ def collate_functions(index: SemanticIndex, loader: Loader) -> Iterator[Function
             yield from with_called(index, function, seen)
 
 
+def collators_meant(index: SemanticIndex, node: ast.expr) -> Iterator[Definition]:
+    """The functions, of this file or another, that a value given as ``collate_fn`` runs."""
+    for function in _meant(index, node, 0):
+        if not isinstance(function, ast.Lambda):
+            yield Definition(index, function)
+    yield from _meant_elsewhere(index, node, 0)
+
+
 def collating_loaders(index: SemanticIndex) -> Iterator[tuple[Loader, str]]:
     """Loaders whose batches loops of this file, of others or of Lightning take, with what the turns are called."""
     for loader in index.loaders.of_device:

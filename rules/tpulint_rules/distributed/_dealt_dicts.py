@@ -1,11 +1,12 @@
-"""Parts of a batch that are dictionaries, by what deals the batch out: a data set, or a loader of the project."""
+"""Parts of a batch that hold others, by what deals the batch out: a data set, a collate function, or a loader."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tpulint.semantic import SemanticIndex
+from tpulint.semantic.collating import collators_meant
 from tpulint.semantic.loaders import LOADER
 from tpulint.semantic.other_files import Definition, definition_called, method, returned
 from tpulint.semantic.tree import FUNCTIONS
@@ -14,11 +15,21 @@ from tpulint.semantic.variables import last_name
 _DEPTH = 6
 _AROUND = ("enumerate", "tqdm", "iter")
 """What stands around a loader and deals out the same."""
-_MAKING = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
+_DICTS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.defaultdict"})
+_LISTS = frozenset({"builtins.list", "builtins.tuple"})
 
 
 def is_dict_dealt(index: SemanticIndex, part: ast.Name) -> bool:
     """Whether a loop deals out a dictionary in a variable: ``target`` of ``for image, target in loader``."""
+    return _is_dealt(index, part, _is_dict)
+
+
+def is_nest_dealt(index: SemanticIndex, part: ast.Name) -> bool:
+    """Whether a loop deals out a list, or a dictionary with others in it: ``{key: [x, sizes] for key in keys}``."""
+    return _is_dealt(index, part, _is_nest)
+
+
+def _is_dealt(index: SemanticIndex, part: ast.Name, is_such: Callable[[SemanticIndex, ast.expr], bool]) -> bool:
     bindings = index.flow.reaching(part)
     if not bindings or not all(one.kind == "loop" and isinstance(one.statement, ast.For) for one in bindings):
         return False
@@ -27,7 +38,7 @@ def is_dict_dealt(index: SemanticIndex, part: ast.Name) -> bool:
         while isinstance(source, ast.Call) and source.args and last_name(source.func) in _AROUND:
             path = path[1:] if last_name(source.func) == "enumerate" else path
             source = source.args[0]
-        if source is None or not any(_is_dict_at(file, one, path) for file, one in _dealt(index, source, 0)):
+        if source is None or not any(_is_at(file, one, path, is_such) for file, one in _dealt(index, source, 0)):
             return False
     return True
 
@@ -40,7 +51,10 @@ def _dealt(index: SemanticIndex, source: ast.expr, depth: int) -> Iterator[tuple
             continue
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         if index.qualified_name(call.func) == LOADER:
-            if "collate_fn" not in given and (call.args or "dataset" in given):
+            if "collate_fn" in given:
+                for maker in collators_meant(index, given["collate_fn"]):
+                    yield from ((maker.file, value) for value in returned(maker))
+            elif call.args or "dataset" in given:
                 yield from _dealt(index, call.args[0] if call.args else given["dataset"], depth + 1)
             continue
         here = index.definitions.class_called(call)
@@ -65,18 +79,61 @@ def _given_out(function: Definition) -> Iterator[ast.expr]:
         yield from returned(function)
 
 
-def _is_dict_at(file: SemanticIndex, value: ast.expr, path: tuple[int, ...], depth: int = 0) -> bool:
-    """Whether a part of a value is a dictionary wherever it gets its own."""
+def _is_at(
+    file: SemanticIndex,
+    value: ast.expr,
+    path: tuple[int, ...],
+    is_such: Callable[[SemanticIndex, ast.expr], bool],
+    depth: int = 0,
+) -> bool:
+    """Whether a part of a value is such a one wherever it gets its own."""
     for at in path:
         if not isinstance(value, ast.Tuple | ast.List) or not 0 <= at < len(value.elts):
             return False
         value = value.elts[at]
-    if isinstance(value, ast.Dict | ast.DictComp):
-        return True
-    if isinstance(value, ast.Call):
-        return file.qualified_name(value.func) in _MAKING
-    bindings = file.flow.reaching(value) if isinstance(value, ast.Name) and depth < _DEPTH else ()
+    if not isinstance(value, ast.Name):
+        return is_such(file, value)
+    bindings = file.flow.reaching(value) if depth < _DEPTH else ()
     return bool(bindings) and all(
-        one.kind == "assign" and one.value is not None and _is_dict_at(file, one.value, one.path, depth + 1)
+        one.kind == "assign" and one.value is not None and _is_at(file, one.value, one.path, is_such, depth + 1)
         for one in bindings
     )
+
+
+def _is_dict(file: SemanticIndex, value: ast.expr) -> bool:
+    is_made = isinstance(value, ast.Call) and file.qualified_name(value.func) in _DICTS
+    return is_made or isinstance(value, ast.Dict | ast.DictComp)
+
+
+def _is_list(file: SemanticIndex, value: ast.expr) -> bool:
+    is_made = isinstance(value, ast.Call) and file.qualified_name(value.func) in _LISTS
+    return is_made or isinstance(value, ast.List | ast.ListComp | ast.Tuple)
+
+
+def _is_nest(file: SemanticIndex, value: ast.expr) -> bool:
+    """Whether a list is made, or a dictionary that such are put into, at once or later on: ``parts["x"] = [a, b]``."""
+    if not _is_dict(file, value):
+        return _is_list(file, value)
+    inside = list[ast.expr | None]()
+    if isinstance(value, ast.Dict):
+        inside += value.values
+    elif isinstance(value, ast.DictComp):
+        inside.append(value.value)
+    elif isinstance(value, ast.Call):
+        inside += (keyword.value for keyword in value.keywords)
+        inside += (maker for maker in value.args if file.qualified_name(maker) in _LISTS | _DICTS)
+    made = file.parent(value)
+    target = made.targets[0] if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
+    for load in file.names.loads_of(target) if isinstance(target, ast.Name) else ():
+        inside += _put_into(file, load)
+    return any(
+        one is not None and (_is_dict(file, one) or _is_list(file, one) or file.qualified_name(one) in _LISTS | _DICTS)
+        for one in inside
+    )
+
+
+def _put_into(file: SemanticIndex, holder: ast.Name) -> Iterator[ast.expr]:
+    part = file.parent(holder)
+    around = None if part is None else file.parent(part)
+    if isinstance(part, ast.Subscript) and isinstance(around, ast.Assign) and part in around.targets:
+        yield around.value

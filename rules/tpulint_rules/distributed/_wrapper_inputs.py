@@ -13,7 +13,7 @@ from tpulint.semantic.other_files import Definition, definition_called, methods
 from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere, calls_of_kept
-from tpulint_rules.distributed._dealt_dicts import is_dict_dealt
+from tpulint_rules.distributed._dealt_dicts import is_dict_dealt, is_nest_dealt
 from tpulint_rules.distributed._parts_left import parts_left
 
 _DEPTH = 4
@@ -108,7 +108,7 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
         left = list(parts_left(ctx, call))
         for part in left:
             fix.lower(Applicability.UNSAFE, _BESIDE)
-            fix.append(part, f".to({fix.device(part)})")
+            _move_part(ctx, fix, wrapper, call, part)
             moved = True
         if left or any(value.kind is Kind.TENSOR and value.side is not Side.HOST for _, value in values):
             continue
@@ -116,9 +116,9 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             if value.kind is not Kind.TENSOR or value.side is not Side.HOST:
                 continue
             if isinstance(argument, ast.Name) and not value.certain:
-                if _is_dict(ctx, wrapper, call, argument):
+                if is_nest_dealt(ctx.index, argument) or _is_dict(ctx, wrapper, call, argument):
                     fix.lower(Applicability.UNSAFE, "The tensors of the batch are moved.")
-                    fix.replace(argument, _moved_dict(ctx, fix, argument))
+                    _move_part(ctx, fix, wrapper, call, argument)
                     moved = True
                     continue
                 if argument.id in _WHOLE_BATCHES:
@@ -261,6 +261,20 @@ def _taken(
         for forward in methods(tuple(owners) or index.imported.classes_of(model), "forward"):
             assert isinstance(forward.node, FUNCTIONS)
             yield from ((forward, name) for name, item in arguments_given(call, forward.node, True) if item is given)
+
+
+def _move_part(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, call: ast.Call, part: ast.expr) -> None:
+    """Move a part of a batch, or the tensors in it where it is a list or a dictionary, however deep they lie."""
+    if isinstance(part, ast.Name) and is_nest_dealt(ctx.index, part):
+        if ctx.portable:
+            fix.give_up()
+            return
+        sends = f"{fix.use('torch_xla.core.xla_model', alias='xm', at=part)}.send_cpu_data_to_device"
+        fix.replace(part, f"{sends}({ctx.text(part)}, {fix.device(part)})")
+    elif isinstance(part, ast.Name) and _is_dict(ctx, wrapper, call, part):
+        fix.replace(part, _moved_dict(ctx, fix, part))
+    else:
+        fix.append(part, f".to({fix.device(part)})")
 
 
 def _moved_dict(ctx: FileContext, fix: FixBuilder, batch: ast.Name) -> str:
