@@ -943,3 +943,37 @@ def test_moves_of_a_file_that_trains_and_leaves_torch_to_others(tmp_path: Path, 
     (tmp_path / "train.py").write_text(GIVEN_TORCH + turn)
     answer = tpulint("--select=TPU001", "--output-format=concise", "train.py", cwd=tmp_path)
     assert ("chooses a GPU" in answer.out) is is_told
+
+
+COMMON = """\
+import torch
+
+
+def main(device, epochs, way="cuda"):
+    print(way)
+    return torch.nn.Linear(4, 4).to(device)
+
+
+class Trainer:
+    def __init__(self, epochs, device=None):
+        self.model = torch.nn.Linear(4, 4).to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "ported"),
+    [
+        ('def main(device="cuda", epochs=5):\n    return common.main(device, epochs)\n', 'device="xla"'),
+        ('def main(epochs, *, device="cuda:0"):\n    common.main(epochs=epochs, device=device)\n', 'device="xla"'),
+        ('def main(device="cuda"):\n    run(device)\n\ndef run(where):\n    common.main(where, 5)\n', 'device="xla"'),
+        ('def main(device):\n    common.Trainer(5, device)\n\nmain(device="cuda")\n', 'device="xla"'),
+        ('where = "cuda"\ntrainer = common.Trainer(5, device=where)\n', 'where = "xla"'),
+        ('def main(device="cuda", epochs=5):\n    return common.main("cpu", epochs, way=device)\n', ""),
+        ('def main(device="cuda"):\n    print(device)\n', ""),
+        ('def main(device="cuda"):\n    return other.main(device, 5)\n', ""),
+    ],
+)
+def test_a_device_that_a_file_without_torch_hands_on(tmp_path: Path, program: str, ported: str) -> None:
+    files = {"common.py": COMMON, "speech.py": "import common\nimport other\n\n" + program}
+    text = fixed(tmp_path, files)["speech.py"]
+    assert (ported in text) if ported else (text == files["speech.py"])

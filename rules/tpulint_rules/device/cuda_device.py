@@ -11,7 +11,6 @@ from tpulint.semantic.compared_devices import leaves_unseeded
 from tpulint.semantic.device_indices import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
-from tpulint.semantic.variables import last_name
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._layer_values import give_parameters
@@ -25,6 +24,7 @@ from tpulint_rules.device._named_outside import (
     tell_from_host,
 )
 from tpulint_rules.device._spent_flags import spent_flags
+from tpulint_rules.device._torch_of_others import is_for_torch_of_others
 from tpulint_rules.distributed._state_prefixes import strip_of_dropped
 
 TYPE_CHECKING = False
@@ -41,7 +41,6 @@ _MODEL_PARALLEL = (
     "so the parts of the model must share it or be sharded with `torch_xla.distributed.spmd`"
 )
 
-_YACS = ("CfgNode", "CN")
 _PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
@@ -62,9 +61,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         from tpulint_rules.device._portable_choice import choose_device, heeded
 
         sites = heeded(ctx, sites)
-    if not _has_torch(ctx) and not any(
-        _is_setting(ctx, site) or _decides_move(ctx, site) or _is_moved_to(ctx, site) for site in sites
-    ):
+    if not _has_torch(ctx) and not any(is_for_torch_of_others(ctx.index, site) for site in sites):
         return
     numbers = gpu_numbers(sites)
     fix = None
@@ -101,59 +98,6 @@ def _has_torch(ctx: FileContext) -> bool:
     """Whether a file imports torch, or something of it, or gets it with ``from module import *``."""
     index = ctx.index
     return index.mentions(_IMPORTS_TORCH) or (index.names.has_star_import and index.mentions(r"\btorch\."))
-
-
-def _decides_move(ctx: FileContext, site: Site) -> bool:
-    """``if device == "cuda": x = x.cuda()``, of tensors that others hand over: the move and its condition go on."""
-    flow = ctx.index.devices.flow
-    comparison = flow.places.of(site.node).node if site.role is Role.COMPARISON else None
-    return isinstance(comparison, ast.Compare | ast.Call) and flow.compared.decides_move(comparison)
-
-
-def _is_moved_to(ctx: FileContext, site: Site) -> bool:
-    """``x.to("cuda")`` in a file that trains with what other files make, which import torch for it."""
-    move = ctx.index.parent(site.node)
-    is_move = isinstance(move, ast.Call) and site.node in move.args and last_name(move.func) == "to"
-    return is_move and bool(ctx.index.steps)
-
-
-def _is_setting(ctx: FileContext, site: Site) -> bool:
-    """Whether a file of the project takes what a place is the value of, a variable or an item, for a device."""
-    from tpulint.semantic import device_settings as settings
-
-    index = ctx.index
-    items = index.parent(site.node)
-    if isinstance(items, ast.Dict) and site.node in items.values:
-        key = items.keys[items.values.index(site.node)]
-        return isinstance(key, ast.Constant) and settings.is_item_used_as_device(index, str(key.value))
-    name = index.devices.option_of(site.node)
-    if name is not None:
-        return settings.is_used_as_device(index, settings.option(name))
-    statement = index.statement_of(site.node)
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is not site.node:
-        return False
-    is_field = isinstance(index.parent(statement), ast.ClassDef)
-    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-        if isinstance(target, ast.Attribute):
-            if settings.is_used_as_device(index, settings.attribute(target.attr)):
-                return True
-            if settings.sets_device_option(index, target) or _is_of_yacs(ctx, target):
-                return True
-        elif isinstance(target, ast.Name):
-            kept = settings.attribute(target.id) if is_field else target.id
-            if settings.is_used_as_device(index, kept):
-                return True
-    return False
-
-
-def _is_of_yacs(ctx: FileContext, target: ast.expr) -> bool:
-    """``_C.MODEL.DEVICE = "cuda"`` of a configuration of yacs, which programs hand on as ``cfg``."""
-    root = target
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    bindings = ctx.index.names.bindings(root) if isinstance(root, ast.Name) and root is not target else []
-    made = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
-    return bool(made) and all(isinstance(value, ast.Call) and last_name(value.func) in _YACS for value in made)
 
 
 def _serves_others(ctx: FileContext, site: Site) -> bool:
