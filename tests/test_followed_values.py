@@ -2765,3 +2765,84 @@ LISTED_LAYERS = """\
 
 def test_what_an_element_of_a_list_of_modules_computes(tmp_path: Path) -> None:
     agree(tmp_path, "TPU102", main=dedent(SETUP) + dedent(LISTED_LAYERS))
+
+
+DRAWN = """\
+    batches = iter(loader)
+    for step in range(len(loader)):
+        x, y = DRAW
+        x, y = x.to(device), y.to(device)
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(y)MARK
+    """
+
+
+@pytest.mark.parametrize(
+    ("draw", "mark"),
+    [
+        ("next(batches)", "  # TPU102"),
+        ("batches.next()", "  # TPU102"),
+        ("batches.__next__()", "  # TPU102"),
+        ("queue.next()", ""),
+    ],
+)
+def test_what_an_iterator_of_batches_gives_next(tmp_path: Path, draw: str, mark: str) -> None:
+    loader = "loader = torch.utils.data.DataLoader(samples, batch_size=4)\n"
+    text = dedent(DRAWN).replace("DRAW", draw).replace("MARK", mark)
+    if not mark:
+        text = text.replace("    x, y = x.to(device), y.to(device)\n", "    x = x.to(device)\n")
+    agree(tmp_path, "TPU102", main=dedent(SETUP) + loader + text)
+
+
+LEFT_TO_DERIVED = """\
+    class Trainer:
+        def __init__(self, net, loader):
+            self.net = net
+            self.loader = loader
+            self.optimizer = torch.optim.SGD(net.parameters(), 0.1)
+
+        def loss_of(self, x, y):
+            raise NotImplementedError
+
+        def name_of(self, x):
+            raise NotImplementedError
+
+        def train(self):
+            for x, y in self.loader:
+                x, y = x.to(device), y.to(device)
+                output, loss = self.loss_of(x, y)
+                print(f"{self.name_of(x)} {loss:.3f}")  # TPU102
+
+
+    class Plain(Trainer):
+        def loss_of(self, x, y):
+            output = self.net(x)
+            loss = F.mse_loss(output, y)
+            loss.backward()
+            self.optimizer.step()
+            return output, loss
+
+        def name_of(self, x):
+            return "plain"
+
+
+    class Weighted(Plain):
+        def loss_of(self, x, y):
+            output = self.net(x)
+            loss = F.mse_loss(output, y) * 2
+            loss.backward()
+            self.optimizer.step()
+            return output, loss
+
+        def name_of(self, x):
+            return "weighted"
+
+
+    Weighted(model, batches).train()
+    """
+
+
+def test_what_methods_of_derived_classes_give_for_one_without_a_body(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU102", main=dedent(SETUP) + dedent(LEFT_TO_DERIVED))

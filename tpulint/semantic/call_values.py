@@ -42,6 +42,9 @@ class CallValues:
                 return known
         if isinstance(node.func, ast.IfExp):
             return self._of_either(node.func, node, depth)
+        drawn = self._kinds.elements.drawn_from(node, depth)
+        if drawn is not None:
+            return self._kinds.elements.element(drawn, (), depth)
         function = self._definitions.function_called(node)
         if function is not None:
             chosen = self._kinds.functions.chosen(self._kinds.functions.passing, function, node, depth)
@@ -119,8 +122,6 @@ class CallValues:
                 return self._kinds.value(node.args[0], depth)._replace(certain=False) if node.args else UNKNOWN
             if last in ("iter",) and node.args:
                 return self._kinds.value(node.args[0], depth)
-            if last == "next" and node.args:
-                return self._kinds.elements.element(node.args[0], (), depth)
             if last in ("sum", "max", "min", "abs", "pow") and node.args:
                 values = [self._kinds.value(item, depth) for item in map(_summed, node.args)]
                 content = self._kinds.content(node.args[0], None, depth) if len(values) == 1 else UNKNOWN

@@ -113,7 +113,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         ),
         is_quiet=turn == NOW_AND_THEN and is_quiet(index, call) and has_loops(definition),
         left=flags_left(call, definition.node, given),
-        trains_on_device=turn == NOW_AND_THEN and trains_on_device(index, definition),
+        trains_on_device=trains_on_device(index, definition) if turn == NOW_AND_THEN else _steps(index, definition),
         gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
     )
     return OutgoingCall(definition.file.source.path, outside)
@@ -139,6 +139,11 @@ def _is_made_by(index: SemanticIndex, backward: ast.expr, call: ast.Call, depth:
             if value is call or (value is not None and depth < _DEPTH and _is_made_by(index, value, call, depth + 1)):
                 return True
     return False
+
+
+def _steps(index: SemanticIndex, run: Definition) -> bool:
+    """Whether a file that has to do with a device steps an optimizer that is a class of another file."""
+    return index.kinds.mentions_device and run.file.kinds.own_optimizers.is_step(run.node)
 
 
 def trains_on_device(index: SemanticIndex, run: Definition | None) -> bool:

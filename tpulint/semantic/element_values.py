@@ -26,6 +26,8 @@ _PACKS = frozenset({
     "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pack_sequence",
     "tpulint_runtime.pack_padded_sequence",
 })  # fmt: skip
+_NEXT = ("next", "__next__")
+"""How Python 2 wrote it, and iterators of data loaders long did."""
 _MODULE_DICT = "torch.nn.ModuleDict"
 _WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
 """Operations that give tensors of values and of their places."""
@@ -65,8 +67,9 @@ class ElementValues:
             if prepared is not None:
                 return prepared
             name = self._names.qualified(node.func)
-            if name == "builtins.next" and node.args:
-                return self.element(node.args[0], path, depth)
+            drawn = self.drawn_from(node, depth)
+            if drawn is not None:
+                return self.element(drawn, path, depth)
             if name in _PACKS:
                 return self._packed_part(node, path, depth)
             if name in facts.PARSERS:
@@ -103,6 +106,15 @@ class ElementValues:
             return self._kinds.content(node, path[0], depth)
         return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
 
+    def drawn_from(self, call: ast.Call, depth: int) -> ast.expr | None:
+        """What a call takes the next element of: ``next(batches)``, or ``batches.next()`` of an iterator of batches."""
+        if self._names.qualified(call.func) == "builtins.next":
+            return call.args[0] if call.args else None
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _NEXT or call.args:
+            return None
+        holder = call.func.value
+        return holder if self._kinds.value(holder, depth).kind is Kind.LOADER else None
+
     def _packed_part(self, pack: ast.Call, path: Path, depth: int) -> Value:
         """Value of a part of a packed sequence: its elements, where they were packed, and on the host their numbers."""
         if path[0] != 0:
@@ -135,6 +147,8 @@ class ElementValues:
         """Value of (part of) one element of an iterable."""
         if self._is_dict(node):
             return UNKNOWN  # a key
+        if not path and self._kinds.own_optimizers.are_parameters(node):
+            return self._kinds.parameter_tensor()
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
             if name == "builtins.enumerate" and node.args:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from tpulint.semantic.circles import Circles
 from tpulint.semantic.default_flags import Branches
-from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
@@ -198,6 +198,9 @@ class FunctionValues:
         nodes = self._tree.nodes_in(function, ast.Return, functions=False)
         if self.yields(function):
             return UNKNOWN
+        replacing = self._definitions.overriding(function) if is_abstract(function) else []
+        if replacing:
+            return join(self.returned(one, path, depth + 1) for one in replacing)._replace(certain=False)
         branches = Branches(self._tree, self._names)
         given = [node.value for node in nodes if node.value is not None and not branches.leave_out(node)]
         given = unpacked(given) if path else given

@@ -28,6 +28,7 @@ from tpulint.semantic.method_values import MethodValues
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.own_optimizers import OwnOptimizers
 from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
@@ -62,6 +63,7 @@ class Kinds:
         self._circles = Circles()
         self.hooks = Hooks(tree, names)
         self.graph_parts = GraphParts(tree, flow, definitions)
+        self.own_optimizers = OwnOptimizers(tree, names, flow)
         self.module_tensors = ModuleTensors(tree, names, definitions)
         self.host = HostOnly(tree, names, flow, definitions, imported)
         self._host_only = self.host.is_certain
