@@ -30,7 +30,7 @@ def functions_started(index: SemanticIndex) -> Iterator[OutgoingCall]:
                 yield OutgoingCall(run.file.source.path, OutsideCall(name, NOW_AND_THEN, False, False, (), caller))
 
 
-def is_kept_back(index: SemanticIndex, call: ast.Call) -> bool:
+def is_kept_back(index: SemanticIndex, call: ast.AST) -> bool:
     """Whether something keeps a call from running where there is no GPU, or catches what it raises.
 
     A flag alone, ``if self.cuda:``, is true in what is ported; while the file asks for GPUs it may be what they answer.

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Finding, Scope, Severity
+from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.started_programs import PROGRAMS, is_kept_back
 from tpulint.text_files import invoked
 from tpulint.text_files.context import TextContext
+from tpulint_rules.environment._empty_answers import failing_answers
 
 _STARTING = (
     "subprocess.run",
@@ -36,6 +37,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if program and _is_run(ctx, call):
             message = f"`{program}` is not there on a TPU machine: `{ctx.text(call.func)}` raises"
             yield ctx.finding(call, message, _without(ctx, call), severity=Severity.ERROR)
+    for call, program, failing in failing_answers(ctx):
+        if _is_run(ctx, call) and not is_kept_back(index, failing):
+            yield ctx.finding(
+                call,
+                f"`{program}` is not there on a TPU machine: what `{ctx.text(call.func)}` gives of it is empty, and "
+                "taking it apart raises",
+                severity=Severity.ERROR,
+                certainty=Certainty.LIKELY,
+                related=((index.span(failing), "raises"),),
+            )
 
 
 def _without(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
