@@ -178,7 +178,7 @@ def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrapp
     kept = list(calls_of_kept(ctx.index, lambda node: wrappers.gave(wrapper, node)))
     calls += kept
     is_hidden = not calls and not wrappers.calls_of(wrapper) and _is_put_away(ctx.index, target)
-    is_left = is_hidden and not _moves_tensors(ctx.index, wrapper)
+    is_left = is_hidden and not moves_tensors(ctx.index, wrapper)
     for file in dict.fromkeys(file for file, _ in calls):
         of_file = [call for other, call in calls if other is file]
         moved = {argument for argument, _ in inputs_left(file, of_file)}
@@ -200,7 +200,7 @@ def _is_put_away(index: SemanticIndex, target: ast.expr) -> bool:
     return False
 
 
-def _moves_tensors(index: SemanticIndex, wrapper: ast.Call) -> bool:
+def moves_tensors(index: SemanticIndex, wrapper: ast.Call) -> bool:
     """Whether a file moves anything but modules, as it does where it does not leave all to the wrapper."""
     inside = {wrapper, *index.tree.inside(wrapper)}
     return any(

@@ -11,9 +11,10 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Sp
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
+from tpulint_rules.distributed._moves_of_several import keep_move, only_move
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefixes
 from tpulint_rules.distributed._wrapped_elsewhere import states_of_wrapped
-from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others
+from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others, moves_tensors
 
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
 _NEVER_SCATTERS = (
@@ -70,9 +71,14 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         reason = "The condition asks for several GPUs; it does not hold on a TPU machine."
         # Together with the choice of the device: a file that names XLA may keep branches for CUDA.
         fix = ctx.fix("Remove what never runs", Applicability.SAFE, reason, Scope.MODULE)
-        fix.fold({guard: False}).write()
-        if move_inputs(ctx, fix, call, wrappers.calls_of(call)):
+        has_moved = move_inputs(ctx, fix, call, wrappers.calls_of(call))
+        if has_moved:
             fix.lower(Applicability.UNSAFE, _MOVED)
+        move = only_move(ctx, call, wrapped) if has_moved or moves_tensors(ctx.index, call) else None
+        if move is None:
+            fix.fold({guard: False}).write()
+        elif not keep_move(ctx, fix, move):
+            return None
         return fix
     reason = "Keys of the state_dict lose the prefix `module.`, which others may wait for."
     fix = ctx.fix("Use the model itself", Applicability.UNSAFE, reason, Scope.STATEMENT)

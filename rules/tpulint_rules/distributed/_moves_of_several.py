@@ -1,0 +1,55 @@
+"""Models that only a branch for several GPUs moves: ``if count > 1: model = nn.DataParallel(model).cuda()``."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.records import NamedTuple
+from tpulint_rules.distributed._state_prefixes import same
+
+
+class OnlyMove(NamedTuple):
+    """A branch that moves what nothing else moves."""
+
+    branch: ast.If
+    model: ast.Name | ast.Attribute
+    is_bound: bool
+    """Whether the variable gets the model anew with the move."""
+
+
+def keep_move(ctx: FileContext, fix: FixBuilder, move: OnlyMove) -> bool:
+    """Write a move where its branch was; false where there is more to the branch."""
+    branch = move.branch
+    if branch.orelse or ctx.source.text.startswith("elif", ctx.index.span(branch).start):
+        return False
+    name = ctx.text(move.model)
+    moved = f"{name}.to({fix.device(branch)})"
+    fix.replace(branch, f"{name} = {moved}" if move.is_bound else moved)
+    return True
+
+
+def only_move(ctx: FileContext, wrapper: ast.Call, wrapped: ast.expr) -> OnlyMove | None:
+    """The move of a wrapped model in the branch around the wrapper, where it is not moved in front or behind."""
+    index = ctx.index
+    branch = next((item for item in index.tree.ancestors(wrapper) if isinstance(item, ast.If)), None)
+    statement = index.statement_of(wrapper)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    model = wrapped
+    while isinstance(model, ast.Call) and isinstance(model.func, ast.Attribute) and model.func.attr in ("cuda", "to"):
+        model = model.func.value
+    if branch is None or not isinstance(model, ast.Name | ast.Attribute) or target is None or not same(target, model):
+        return None
+    own = [move for move in index.moves.moves if index.tree.encloses(branch, move.call)]
+    inside = [move.call for move in own if move.certain and _is_of(move.call, model, wrapper)]
+    used = index.moves.creations.of(model)
+    others = (move for move in index.moves.moves if move not in own)
+    if not inside or any(a.overlaps(b) for move in others for a in move.creations for b in used):
+        return None
+    return OnlyMove(branch, model, any(index.tree.encloses(statement, call) for call in inside))
+
+
+def _is_of(move: ast.Call, model: ast.expr, wrapper: ast.Call) -> bool:
+    """Whether a call moves the model, or what the wrapper gave."""
+    moved = move.func.value if isinstance(move.func, ast.Attribute) else move
+    return moved is wrapper or (isinstance(moved, ast.Name | ast.Attribute) and same(moved, model))
