@@ -1,4 +1,4 @@
-"""Where what a call gives must be a number: it is compared with one."""
+"""Where what a call gives must be a number: it is compared with one, or chooses an element of a list."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _MEMBERSHIP = (ast.In, ast.NotIn)
 
 
-def is_compared(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether the call of a function stands for a number, ``current_device() == 0``, itself or by a variable."""
+def is_number(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether the call of a function stands for a number, ``current_device() == 0``, ``stores[current_device()]``.
+
+    It does so itself or by a variable.
+    """
     call = ctx.index.parent(node)
     if not isinstance(call, ast.Call) or call.func is not node:
         return False
@@ -27,6 +30,8 @@ def is_compared(ctx: FileContext, node: ast.expr) -> bool:
 
 def _is_operand(ctx: FileContext, node: ast.expr) -> bool:
     comparison = ctx.index.parent(node)
+    if isinstance(comparison, ast.Subscript):
+        return comparison.slice is node
     if isinstance(comparison, ast.UnaryOp):
         return isinstance(comparison.op, ast.Not)
     if not isinstance(comparison, ast.Compare):
@@ -34,8 +39,8 @@ def _is_operand(ctx: FileContext, node: ast.expr) -> bool:
     if comparison.left is node and all(isinstance(op, _MEMBERSHIP) for op in comparison.ops):
         return True
     others = [one for one in (comparison.left, *comparison.comparators) if one is not node]
-    return all(isinstance(op, _ORDERS) for op in comparison.ops) or any(map(_is_number, others))
+    return all(isinstance(op, _ORDERS) for op in comparison.ops) or any(map(_is_whole, others))
 
 
-def _is_number(node: ast.expr) -> bool:
+def _is_whole(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)

@@ -28,7 +28,7 @@ A row of a card's ``mapping`` has these keys:
 - ``with_item``: the fix is right only for ``with name(...):``.
 - ``in_step_loop``: another ``action`` (with its ``new``, ``arguments``, ``applicability``, ``reason``, ``note``) inside
   a step loop.
-- ``as_number``: for ``replace``: another expression where what the call gives is compared with a number.
+- ``as_number``: for ``replace``: another expression where the call stands for a number: compared, or an index.
 - ``since``: target version that brought ``new``; older targets get no fix.
 - ``deprecated_in``, ``removed_in``: target versions from which on the row speaks at all.
 - ``acquires_device``: ``new`` starts the device runtime, which must not happen before processes are started; in a file
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _NEVER_RUNS = "never runs on a TPU machine, behind a question for a GPU"
 
-_STAYS_NUMBER = "The number of the process stands for that of its device, with which it is compared."
+_STAYS_NUMBER = "The number of the process stands for that of its device."
 
 
 class NameTable:
@@ -124,9 +124,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             in_loop = row.in_step_loop is not None and _is_in_turn(ctx, node)
             used = inside_step_loop(row) if in_loop and not ctx.index.clocks.is_timed_wait(node) else row
             if row.as_number:
-                from tpulint.compared_numbers import is_compared
+                from tpulint.compared_numbers import is_number
 
-                if is_compared(ctx, node):
+                if is_number(ctx, node):
                     used = used._replace(new=row.as_number, reason=_STAYS_NUMBER, portable="")
             if ctx.portable:
                 from tpulint.portable_rows import portable_row

@@ -131,7 +131,7 @@ def _action(row: MappingRow) -> str:
     if row.with_item:
         text += " in a `with` statement"
     if row.as_number:
-        text += f", compared with a number: `{row.as_number}`"
+        text += f", as a number: `{row.as_number}`"
     if row.portable:
         text += "; portable: left alone" if row.portable == "keep" else f"; portable: `{row.portable}`"
     if row.applicability:

@@ -15,6 +15,7 @@ from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.variables import last_name
+from tpulint_rules.distributed._lists_for_none import lists_for_none
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
 from tpulint_rules.distributed._parts_for_none import parts_for_none
 from tpulint_rules.distributed._samplers import sharers
@@ -68,6 +69,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 yield _demand(ctx, node, _ON_HOST, False)
     yield from _starting_none(ctx)
     yield from parts_for_none(ctx)
+    yield from lists_for_none(ctx)
     for call in filter(partial(is_told_with_name, ctx), counts.calls):
         message = f"`{ctx.text(call)}` is 0 on a TPU machine, beside the name of a device that is there"
         yield ctx.finding(call, message, _count_fix(ctx, call), severity=Severity.WARNING)
