@@ -200,6 +200,33 @@ if __name__ == "__main__":
     assert changes(files, fixed(tmp_path, files)) == {'if args.device == "xla":', 'args.device = "xla"'}
 
 
+@pytest.mark.parametrize(
+    ("taken", "value", "new"),
+    [
+        ("torch.device(cfg.device)", '"cuda"', '"xla"'),
+        ("torch.device(self.cfg.device)", '"cuda" if base.modality == "state" else "cpu"',
+         '"xla" if base.modality == "state" else "cpu"'),
+        ("torch.zeros(3, device=cfg.train.device)", '"cuda"', '"xla"'),
+        ("torch.ones(3).to(cfg.device)", '"cuda:0"', '"xla"'),
+        ("torch.ones(3).to(x.device)", '"cuda"', '"cuda"'),  # where a tensor is
+        ("open(cfg.device)", '"cuda"', '"cuda"'),
+        ("torch.device(cfg.place)", '"cuda"', '"cuda"'),
+        ("torch.device(cfg.device)", '"cpu"', '"cpu"'),
+    ],
+)  # fmt: skip
+def test_a_device_of_settings_that_others_hand_on(tmp_path: Path, taken: str, value: str, new: str) -> None:
+    """A file without torch names it in an attribute, and a third takes it for a device."""
+    parsing = "from omegaconf import OmegaConf\n\n\ndef parse(path):\n    base = OmegaConf.load(path)\n"
+    files = {
+        "settings.py": f"{parsing}    base.device = {value}\n    return base\n",
+        "memory.py": f"import torch\n\n\nclass Memory:\n    def __init__(self, cfg, x):\n        self.x = {taken}\n",
+        "main.py": "from memory import Memory\nfrom settings import parse\n\nmemory = Memory(parse('a'), None)\n",
+    }
+    ported = fixed(tmp_path, files)
+    assert f"    base.device = {new}\n" in ported["settings.py"]
+    assert ported["memory.py"] == files["memory.py"]
+
+
 @pytest.mark.parametrize("made", ["yacs.config.CfgNode()", "dict()"])
 def test_a_device_of_a_configuration_of_yacs(tmp_path: Path, made: str) -> None:
     defaults = f"import yacs.config\n\n_C = {made}\n_C.MODEL.DEVICE = 'cuda'\n_C.MODEL.NAME = 'cuda'\n"

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side
+from tpulint.semantic.variables import is_configuration, says_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,6 +133,21 @@ def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
         for file in index.imported.files()
         for call in file.calls
         for given in _given_as_device(file, call)
+    )
+
+
+def is_asked_of_settings(index: SemanticIndex, name: str) -> bool:
+    """Whether another file of the project takes an attribute of what it calls settings for a device.
+
+    ``torch.device(cfg.device)``, ``x.to(self.config.device)``: whoever made these, and handed them on through others.
+    """
+    given = re.compile(rf"(?:\btorch\.device\(|\.to\(|\bdevice=)\s*([\w.]+)\.{re.escape(name)}\s*[,)]")
+    files = index.imported.others_mentioning(f".{name}") if says_device(name) else ()
+    return any(
+        any(map(is_configuration, holder.split(".")))
+        for file in files
+        if "torch" in file.source.text
+        for holder in given.findall(file.source.text)
     )
 
 

@@ -6,7 +6,7 @@ import ast
 
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic import device_settings as settings
-from tpulint.semantic.device_sites import Role, Site
+from tpulint.semantic.device_sites import Role, Site, branches
 from tpulint.semantic.devices_given import is_taken_for_device
 from tpulint.semantic.variables import last_name
 
@@ -62,7 +62,9 @@ def _is_setting(index: SemanticIndex, site: Site) -> bool:
     if name is not None:
         return settings.is_used_as_device(index, settings.option(name))
     statement = index.statement_of(site.node)
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is not site.node:
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return False
+    if all(branch is not site.node for branch in branches(statement.value)):
         return False
     is_field = isinstance(index.parent(statement), ast.ClassDef)
     for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
@@ -70,6 +72,8 @@ def _is_setting(index: SemanticIndex, site: Site) -> bool:
             if settings.is_used_as_device(index, settings.attribute(target.attr)):
                 return True
             if settings.sets_device_option(index, target) or _is_of_yacs(index, target):
+                return True
+            if settings.is_asked_of_settings(index, target.attr):
                 return True
         elif isinstance(target, ast.Name):
             kept = settings.attribute(target.id) if is_field else target.id
