@@ -4658,8 +4658,8 @@ def test_numbers_of_known_sort_are_fetched_together(turn: str, used: str, become
 
 LEFT_BY_ELSE = """
 losses = []
-total = 0.0
 for epoch in range(3):
+    total = 0.0
     for x, _ in loader:
         loss = model(x.to(device)).mean()
         loss.backward()

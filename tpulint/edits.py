@@ -23,12 +23,27 @@ def one_change(edits: Iterable[Edit], source: SourceFile) -> list[Edit] | None:
 
     None where two of them touch the same text, and where half of a pair of brackets would be left.
     """
-    ordered = _without_double_blanks(sorted(set(edits)), source)
+    ordered = _without_double_blanks(_with_lines_last(sorted(set(edits))), source)
     if _balance("".join(edit.text for edit in ordered)) != _removed_balance(ordered, source):
         return None  # part of a call in parentheses of its own: half of them would be left
     if any(left.span.end > right.span.start or left.span == right.span for left, right in pairwise(ordered)):
         return None
     return ordered
+
+
+def _with_lines_last(edits: list[Edit]) -> list[Edit]:
+    """The edits, where what is put at the end of a row and the rows that are put in behind it are one."""
+    result: list[Edit] = []
+    for edit in edits:
+        other = result[-1] if result and result[-1].span == edit.span else None
+        if other is not None and edit.span.start == edit.span.end and None is edit.deletes_from is other.deletes_from:
+            lines = [one for one in (other, edit) if one.text.startswith(("\n", "\r"))]
+            if len(lines) == 1:
+                inline = edit if lines[0] is other else other
+                result[-1] = inline._replace(text=inline.text + lines[0].text)
+                continue
+        result.append(edit)
+    return result
 
 
 def keep_blocks_filled(edits: list[Edit]) -> list[Edit]:

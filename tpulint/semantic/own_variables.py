@@ -120,19 +120,22 @@ class OwnVariables:
         start = before[-1]
         if start.kind != "assign" or not _is_zero(element_of(start)) or not index.flow.dominates(start, loop):
             return None
-        outer = index.tree.loop_of(loop)
-        starts_anew = outer is None or index.tree.encloses(outer, start.statement)
-        return start if starts_anew or not self._is_seen_outside(loop, start) else None
+        outermost = outermost_behind(index, loop, start)
+        return start if outermost is loop or not self._is_seen_between(loop, outermost, start) else None
 
-    def _is_seen_outside(self, loop: LoopNode, start: Binding) -> bool:
-        """Whether anything but the loop and the start says what a variable holds: it would be a number there."""
+    def _is_seen_between(self, loop: LoopNode, outermost: LoopNode, start: Binding) -> bool:
+        """Whether anything says what a variable holds while the loops around run: it would be a number there.
+
+        What does behind them all has the number again.
+        """
         index = self._index
         assert isinstance(start.node, ast.Name)
         found = index.names.find_name(start.node)
         if found is None:
             return True
+        end = index.span(outermost).end
         mentions = (*index.names.loads(start.name, found[0]), *(b.node for b in found[1] if b is not start))
-        return any(not index.tree.encloses(loop, node) for node in mentions)
+        return any(not index.tree.encloses(loop, node) and index.span(node).start < end for node in mentions)
 
     def _may_read(self, use: ast.Name) -> bool:
         """Whether reading the total here costs no more than what was read before."""
@@ -159,6 +162,13 @@ class OwnVariables:
             return None
         uses = index.held_values.uses_of(statement, target)
         return uses if uses and all(self._may_read(one) for one in uses) else None
+
+
+def outermost_behind(index: SemanticIndex, loop: LoopNode, start: Binding) -> LoopNode:
+    """The loop that a total starts in front of: in front of an inner one it would start anew in every epoch."""
+    while (outer := index.tree.loop_of(loop)) is not None and not index.tree.encloses(outer, start.statement):
+        loop = outer
+    return loop
 
 
 def is_operand(index: SemanticIndex, use: ast.expr, statement: ast.stmt) -> bool:

@@ -10,6 +10,7 @@ from tpulint.model import Span
 from tpulint.semantic import Binding, LoopNode, SemanticIndex
 from tpulint.semantic.bindings import element_of
 from tpulint.semantic.late_additions import late_additions
+from tpulint.semantic.own_variables import outermost_behind
 from tpulint.semantic.totals import Total
 from tpulint_rules.host_sync._device_values import device_text, torch_text
 
@@ -63,7 +64,7 @@ class UploadedStarts:
             else:
                 fix.replace(element, zero)
             return
-        outer = _outermost(index, total)
+        outer = outermost_behind(index, total.loop, start)
         if outer is not total.loop and not _is_readable_at(index, zero, outer):
             fix.give_up()
         self.put_before(outer, f"{start.name} = {zero}")
@@ -84,15 +85,6 @@ def add_in_time(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, additions
 def _is_shared(statement: ast.AST | None) -> bool:
     """Whether several variables get the same value: ``a = b = 0``, a tensor for both would add up both."""
     return isinstance(statement, ast.Assign) and len(statement.targets) > 1
-
-
-def _outermost(index: SemanticIndex, total: Total) -> LoopNode:
-    """The loop that the total starts in front of: in front of an inner one it would start anew in every epoch."""
-    assert total.own is not None
-    loop, start = total.loop, total.own.start.statement
-    while (outer := index.tree.loop_of(loop)) is not None and not index.tree.encloses(outer, start):
-        loop = outer
-    return loop
 
 
 def _is_readable_at(index: SemanticIndex, text: str, place: ast.AST) -> bool:

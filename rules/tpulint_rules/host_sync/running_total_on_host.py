@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
+from tpulint.semantic.own_variables import outermost_behind
 from tpulint.semantic.totals import Home, Total
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time, starts_as_float
@@ -39,13 +40,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals: list[Total]) -> None:
     """All totals of a loop as tensors, with the reads behind the loop."""
     starts = UploadedStarts(fix, index)
-    after: list[str] = []
+    after: dict[LoopNode, list[str]] = {}
     for total in totals:
         target, own = index.text(total.target), total.own
         if total.home is Home.NEW_VARIABLE:
             name = index.names.fresh(f"device_{_identifier(total.target)}", loop)
             starts.put_before(loop, f"{name} = {starts.zero(total)}")
-            after.append(f"{target} += {name}.item()")
+            after.setdefault(loop, []).append(f"{target} += {name}.item()")
             for statement in total.additions:
                 assert isinstance(statement, ast.AugAssign)
                 fix.replace(statement.target, name)
@@ -53,11 +54,12 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             starts.upload(total)
             if own.is_used_behind:
                 as_float = total.is_count and starts_as_float(total)
-                after.append(f"{target} = float({target})" if as_float else f"{target} = {target}.item()")
+                text = f"{target} = float({target})" if as_float else f"{target} = {target}.item()"
+                after.setdefault(outermost_behind(index, loop, own.start), []).append(text)
         elif own is not None and own.is_used_behind:
             # The loop may have no turn, which leaves the number 0.
             whole = total.is_count and not starts_as_float(total)
-            after.append(f"{target} = {'int' if whole else 'float'}({target})")
+            after.setdefault(loop, []).append(f"{target} = {'int' if whole else 'float'}({target})")
         for use in own.uses if own is not None else ():
             fix.append(use, ".item()")
         for average in own.averages if own is not None else ():
@@ -66,9 +68,9 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             keep_on_device(fix, index, read)
     starts.write()
     add_in_time(fix, index, loop, [statement for total in totals for statement in total.additions])
-    if after:
-        within_turn = all(total.home is Home.INNER_VARIABLE for total in totals)
-        insert_behind_loop(fix, loop, "\n".join(after), _block_ended_by(index, loop) if within_turn else loop)
+    within_turn = all(total.home is Home.INNER_VARIABLE for total in totals)
+    for over, lines in after.items():
+        insert_behind_loop(fix, over, "\n".join(lines), _block_ended_by(index, over) if within_turn else over)
 
 
 def _block_ended_by(index: SemanticIndex, loop: LoopNode) -> ast.stmt:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import LoopNode
+from tpulint.semantic.own_variables import outermost_behind
 from tpulint.semantic.restarts import Restart
 from tpulint.semantic.totals import Total
 from tpulint_rules.host_sync._device_values import insert_behind_loop
@@ -48,18 +49,19 @@ def _start_uploaded(ctx: FileContext, loop: LoopNode, restarts: list[Restart]) -
     found = [_total(ctx, one) for one in restarts if one.loop.node is loop]
     totals = {index.text(total.target): total for total in found if total is not None}
     starts = UploadedStarts(fix, index)
-    behind: list[str] = []
+    behind: dict[LoopNode, list[str]] = {}
     for name, total in totals.items():
         assert total.own is not None
         starts.upload(total)
         if total.own.is_used_behind:
-            behind.append(f"{name} = {name}[0]")
+            over = outermost_behind(index, loop, total.own.start)
+            behind.setdefault(over, []).append(f"{name} = {name}[0]")
         for use in total.own.uses:
             fix.append(use, "[0]")
         for average in total.own.averages:
             fix.insert_before(average, f"{name} = {name}[0]")
     starts.write()
     add_in_time(fix, index, loop, [statement for total in totals.values() for statement in total.additions])
-    if behind:
-        insert_behind_loop(fix, loop, "\n".join(behind))
+    for over, lines in behind.items():
+        insert_behind_loop(fix, over, "\n".join(lines))
     return fix
