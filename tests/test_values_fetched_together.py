@@ -111,6 +111,67 @@ def test_a_turn_with_one_transfer_behind_such_a_call_is_right(turn: str) -> None
     assert not [found for found in check(LOOP.format(turn)) if found[0] == "TPU106"]
 
 
+UPDATED = """
+def update():
+    optimizer.step()
+    optimizer.zero_grad()
+    torch_xla.sync()
+
+
+def train(x, y, turn=0):
+    output = model(x.to(device))
+    loss, size = F.cross_entropy(output, y.to(device)), output.pow(2).mean()
+    (loss + size).backward()
+    UPDATE
+    return READS
+
+
+for turn, (x, y) in enumerate(loader):
+    kept = train(x, y, turn)
+"""
+
+
+@pytest.mark.parametrize("update", ["update()", "if turn % 2: update()"])
+@pytest.mark.parametrize(
+    ("reads", "told"),
+    [
+        ("loss.item(), size.item()", True),
+        ("[loss.item(), float(size)]", True),
+        ("loss.item()", False),
+        ("loss.item() if turn % 2 else size.item()", False),
+        ("loss, size", False),
+    ],
+)
+def test_reads_in_a_function_behind_what_comes_to_the_boundary_are_told(update: str, reads: str, told: bool) -> None:
+    findings = check(UPDATED.replace("UPDATE", update).replace("READS", reads))
+    assert [one for one in findings if one[0] == "TPU106"] == [("TPU106", "warning")] * (2 * told)
+
+
+@pytest.mark.parametrize(
+    ("share", "together"),
+    [("shape[0]", True), ("size(0)", True), ("numel()", True), ("float()", False), ("T", False)],
+)
+def test_a_share_of_what_a_loss_is_given_is_one_number(share: str, together: bool) -> None:
+    """Nobody says what the forward pass is given: what is divided by its size is a number as before."""
+    text = f"""
+class Criterion(torch.nn.Module):
+    def forward(self, output, given):
+        hits = torch.sum(given == output.argmax(1)).float()
+        return F.cross_entropy(output, given), hits / given.{share}
+
+
+criterion = Criterion()
+for turn, (x, y) in enumerate(loader):
+    loss, hits = criterion(model(x.to(device)), y.to(device))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    writer.add_scalar("loss", loss.item(), turn)
+    writer.add_scalar("hits", hits, turn)
+"""
+    assert ("loss_value, hits_value = " in port(SETUP + text, select=("TPU106",)).text) is together
+
+
 def test_the_step_of_another_file_may_come_to_the_boundary(tmp_path: Path) -> None:
     agree(
         tmp_path,

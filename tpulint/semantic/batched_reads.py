@@ -76,7 +76,10 @@ class BatchedReads:
         return [*self._in_blocks(loop, boundary, served), *groups]
 
     def behind_calls(self, loop: Step) -> list[Read]:
-        """Reads in a loop of what a function returns that comes to the boundary itself: nothing is fetched there."""
+        """Reads behind a call of a function that comes to the boundary itself: nothing is fetched there.
+
+        In the loop, or in a function that it calls, ``self.update(); return loss.item(), penalty.item()``.
+        """
         index = self._index
         is_elsewhere = isinstance(loop, CalledStep) and not isinstance(loop, Driver)
         if is_elsewhere or not isinstance(loop.node, LoopNode) or not index.boundaries.has(loop):
@@ -88,11 +91,20 @@ class BatchedReads:
             read
             for read in index.deferrals.reads_of(loop)
             if read.node not in collected and index.pace_of(read.node) is Pace.STEP
-            if (item := index.tree.child_towards(loop.node, read.node)) in loop.node.body
-            if isinstance(item, ast.stmt) and self._is_unconditional(read, item)
+            if (item := self._item_of_turn(read, loop)) is not None and self._is_unconditional(read, item)
             if self._is_number(read) or is_array_of_number(index, read)
             if index.boundaries.is_behind(read.node, loop) and not index.late_values.is_computed_behind(read, loop)
         ]
+
+    def _item_of_turn(self, read: Read, loop: Step) -> ast.stmt | None:
+        """The statement of the body that holds a read: of the loop, or of a function without a boundary of its own."""
+        tree = self._index.tree
+        is_within = tree.encloses(loop.node, read.node)
+        holder = loop.node if is_within else tree.function_of(read.node)
+        if holder is None or (not is_within and any(tree.encloses(holder, one) for one in loop.boundaries)):
+            return None
+        item = tree.child_towards(holder, read.node)
+        return item if isinstance(item, ast.stmt) and item in holder.body else None
 
     def _in_blocks(self, loop: Step, boundary: ast.Expr, served: Sequence[Read]) -> list[ReadGroup]:
         of_blocks: dict[ast.stmt, list[Read]] = {}

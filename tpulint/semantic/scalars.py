@@ -269,7 +269,9 @@ class Scalars:
             return bool(elements) and all(self.is_scalar(item, depth + 1) for item in elements)
         if isinstance(node, ast.BinOp):
             sides = (node.left, node.right)
-            return all(self.is_scalar(side, depth + 1) or index.kind(side) is Kind.HOST for side in sides)
+            return all(
+                self.is_scalar(side, depth + 1) or _is_size(side) or index.kind(side) is Kind.HOST for side in sides
+            )
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, ast.USub) and self.is_scalar(node.operand, depth + 1)
         if isinstance(node, ast.Attribute):
@@ -347,6 +349,18 @@ class Scalars:
 
 def _is_whole(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, bool)
+
+
+def _is_size(node: ast.expr) -> bool:
+    """``x.shape[0]``, ``x.size(0)``, ``x.numel()``: a number of Python, whatever the tensor is."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and _is_place(node.slice)
+    method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return isinstance(node, ast.Call) and (method == "numel" or (method == "size" and len(node.args) == 1))
+
+
+def _is_place(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
 def _is_flat(node: ast.expr) -> bool:
