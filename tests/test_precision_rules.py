@@ -271,6 +271,24 @@ def test_emptied_branch_goes_with_its_condition() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "goes"),
+    [
+        ("def clip():\n    return dist.is_initialized() and level > 0", True),
+        ("def clip():\n    'Whether.'\n    return ready()\n\ndef ready():\n    return dist.is_available()", True),
+        ("def clip():\n    return start()\n\ndef start():\n    print(level)\n    return True", False),
+        ("def clip():\n    return clip()", False),
+        ("@counted\ndef clip():\n    return level > 0", False),
+        ("def clip():\n    pass", False),
+    ],
+)
+def test_emptied_branch_goes_with_a_question_that_only_looks(asked: str, goes: bool) -> None:
+    head = f"import torch\nimport torch.distributed as dist\n{asked}\n"
+    text = f"{head}scaler = torch.amp.GradScaler('cuda')\nif clip():\n    scaler.unscale_(opt)\nscaler.step(opt)\n"
+    left = "" if goes else "if clip():\n    pass\n"
+    assert port(text, "TPU401") == f"{head}{left}opt.step()\n".replace("import torch\nimport", "import", 1)
+
+
+@pytest.mark.parametrize(
     ("branches", "left"),
     [
         ("elif clip:\n    scaler.unscale_(opt)", ""),

@@ -25,8 +25,9 @@ _PURE_CALLS = frozenset({
     "torch_xla.device", "torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal",
     "torch_xla.runtime.local_ordinal",
 })  # fmt: skip
-_PURE_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "strip", "get", "format"})
-"""Of texts and dictionaries."""
+_PURE_METHODS = frozenset({"startswith", "endswith", "lower", "upper", "strip", "get", "format", "is_pinned"})
+"""Of texts, dictionaries and tensors."""
+_DEPTH = 3
 
 
 def emptied_guards(before: SemanticIndex, after: SemanticIndex) -> list[ast.If]:
@@ -128,13 +129,14 @@ def words(test: ast.expr) -> str:
     return ast.dump(test).replace("cuda", "xla")  # the name of the device may have changed
 
 
-def only_looks(index: SemanticIndex, value: ast.expr) -> bool:
+def only_looks(index: SemanticIndex, value: ast.expr, depth: int = 0) -> bool:
     """Whether an expression has no effect: whether it is evaluated makes no difference but for its value."""
     for node in (value, *index.tree.inside(value)):
         if isinstance(node, ast.Call):
             func = node.func
             method = func.attr if isinstance(func, ast.Attribute) and index.qualified_name(func) is None else ""
-            if index.qualified_name(func) not in _PURE_CALLS and method not in _PURE_METHODS:
+            is_pure = index.qualified_name(func) in _PURE_CALLS or method in _PURE_METHODS
+            if not is_pure and not _answers_a_look(index, node, depth):
                 return False
         elif isinstance(node, ast.Subscript):
             if index.qualified_name(node.value) != "os.environ" and not _is_asked_again(index, node):
@@ -142,6 +144,18 @@ def only_looks(index: SemanticIndex, value: ast.expr) -> bool:
         elif isinstance(node, ast.expr) and not isinstance(node, _PURE):
             return False
     return True
+
+
+def _answers_a_look(index: SemanticIndex, call: ast.Call, depth: int) -> bool:
+    """Whether a function of the file does nothing but look: ``def is_started(): return dist.is_initialized()``."""
+    function = index.definitions.function_called(call) if depth < _DEPTH else None
+    if function is None or function.decorator_list or isinstance(function, ast.AsyncFunctionDef):
+        return False
+    first, *rest = function.body
+    is_told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)  # a docstring
+    body = rest if is_told and rest else [first, *rest]
+    value = body[0].value if isinstance(body[0], ast.Return) and len(body) == 1 else None
+    return value is not None and only_looks(index, value, depth + 1)
 
 
 def _is_asked_again(index: SemanticIndex, item: ast.Subscript) -> bool:
