@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
@@ -11,6 +12,11 @@ from tpulint.semantic import Kind
 
 _WRITTEN = (Kind.TENSOR, Kind.UNKNOWN)
 """What a mask of the device may choose of; where that lies on the host, the mask is fetched."""
+_MASKS = r"(?:\w+_)?(?:dones?|masks?|terminals?|terminated|truncated)(?:_mask|_batch|_flags?)?|is_\w+"
+"""Names of tensors that say yes or no of each element."""
+_BY_NAME = "If it holds truth values, write with `masked_fill_`, which reads none of them"
+_CHOOSING = r"choice|perm|randint|sample|topk|sort|nonzero|where|arange|index|idx"
+"""Words in what makes places instead, which masks of what is left out are called as well."""
 _SAME = "The same elements get the same value, in place."
 _ROWS = (
     "Both tensors have the shape of the mask, but for dimensions behind it: otherwise this raises where torch did not."
@@ -28,6 +34,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         is_bytes = any(index.masks.chooses_by_bytes(item) for item in items)
         if not is_bytes and not any(index.masks.is_mask(item) for item in items):
+            if _is_named_mask(ctx, node):
+                yield ctx.finding(
+                    node,
+                    f"`{ctx.text(node)} = ...` reads `{ctx.text(node.slice)}` on the host in every {turn} if it is a "
+                    "mask, and compiles again for each number of true elements",
+                    certainty=Certainty.LIKELY,
+                    help=_BY_NAME,
+                )
             continue
         certain = index.value(node.value).certain
         yield ctx.finding(
@@ -37,6 +51,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             _fix(ctx, node, certain) if index.is_device_tensor(node.value) and not is_bytes else None,
             certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         )
+
+
+def _is_named_mask(ctx: FileContext, node: ast.Subscript) -> bool:
+    """``q_target[dones] = 0.0``, of a tensor of the device whose type nobody tells: its name says what it is for."""
+    index, mask, statement = ctx.index, node.slice, ctx.index.parent(node)
+    if not isinstance(mask, ast.Name) or re.fullmatch(_MASKS, mask.id) is None:
+        return False
+    if not isinstance(statement, ast.Assign) or statement.targets != [node] or not _is_number(ctx, statement.value):
+        return False
+    made = [one.value for one in index.flow.reaching(mask) if one.value is not None]
+    if "mask" in mask.id and any(re.search(_CHOOSING, index.text(value)) for value in made):
+        return False
+    lists = [node for value in made for node in ast.walk(value) if isinstance(node, ast.List)]
+    if any(isinstance(item, ast.Constant) and type(item.value) is int for one in lists for item in one.elts):
+        return False
+    are_there = index.is_device_tensor(node.value) and index.is_device_tensor(mask)
+    return are_there and not index.scalars.is_integer(mask)
 
 
 def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | None:
