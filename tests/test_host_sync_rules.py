@@ -4618,6 +4618,10 @@ for step, (x, y) in enumerate(loader):
         "first = y[0].item(); print(names[:first])",
         "k = found.item(); print(f'{k:d}')",
         "k = found.item(); print('{:4d}'.format(k))",
+        "k = found.item(); print('{:.2f} {:4d}'.format(step, k))",
+        "k = found.item(); print('{1:4d} {0}'.format(step, k))",
+        "k = found.item(); print('{:4d} {}'.format(*(k, step)))",
+        "k = found.item(); print('{:{}} {:d}'.format(step, 4, k))",
         "print(isinstance(found.item(), int))",
         "print(bool(found.item()))",
         "print(y.max().item())",
@@ -4633,6 +4637,16 @@ def test_integers_and_booleans_are_not_fetched_as_floats(turn: str, used: str) -
     ported = port(SETUP + lines, select=("TPU106",)).text
     assert "step_values = torch.stack((loss, norm)).detach()" in ported
     assert used.replace("; ", "\n    ").splitlines()[0] in ported
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["'{:4d} {:.4f}'.format(step, LOSS)", "'{0:4d} {1:.4f} {1}'.format(step, LOSS)", "'{1:4d} {0}'.format(LOSS, step)"],
+)
+def test_what_is_shown_beside_an_integer_is_fetched_with_the_others(shown: str) -> None:
+    lines = WHOLE.replace("TURN", f"print(norm.item()); print({shown})".replace("LOSS", "loss.item()"))
+    ported = port(SETUP + lines, select=("TPU106",)).text
+    assert shown.replace("LOSS", "loss_value") in ported
 
 
 @pytest.mark.parametrize("turn", ["if step % 10 == 0: ", ""])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from string import Formatter
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.reads import How, Read
@@ -200,10 +202,10 @@ def _takes_whole(index: SemanticIndex, use: ast.expr) -> bool:
         others = [item for item in (parent.left, *parent.comparators) if item is not child]
         is_none = all(isinstance(item, ast.Constant) and item.value is None for item in others)
         return any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops) and not is_none
-    return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.Call) and _call_takes_whole(index, parent))
+    return isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.Call) and _call_takes_whole(index, parent, child))
 
 
-def _call_takes_whole(index: SemanticIndex, call: ast.Call) -> bool:
+def _call_takes_whole(index: SemanticIndex, call: ast.Call, argument: ast.AST) -> bool:
     name = index.qualified_name(call.func) or ""
     if name:
         return name.removeprefix("builtins.") in _TAKING_WHOLE or name.removeprefix("torch.") in _SIZES
@@ -211,5 +213,19 @@ def _call_takes_whole(index: SemanticIndex, call: ast.Call) -> bool:
         return False
     text = call.func.value
     if call.func.attr == "format" and isinstance(text, ast.Constant) and isinstance(text.value, str):
-        return any(f"{sort}}}" in text.value for sort in "dxXbcon")
+        return any(spec.endswith(tuple("dxXbcon")) for spec in _formats_of(call, text.value, argument))
     return call.func.attr in _PLACED
+
+
+def _formats_of(call: ast.Call, text: str, argument: ast.AST) -> list[str]:
+    """How ``"{:5d} {:.4f}".format(step, loss)`` shows one of its arguments; all formats where it is not said which."""
+    try:
+        fields = [(name, spec or "") for _, name, spec, _ in Formatter().parse(text) if name is not None]
+    except ValueError:
+        return []  # it raises
+    is_told = argument in call.args and not any(isinstance(item, ast.Starred) for item in call.args)
+    if not is_told or any("{" in spec for _, spec in fields):
+        return [spec for _, spec in fields]
+    place = str([item is argument for item in call.args].index(True))
+    numbered = [(name or str(at), spec) for at, (name, spec) in enumerate(fields)]
+    return [spec for name, spec in numbered if re.split(r"[.\[]", name)[0] == place]
