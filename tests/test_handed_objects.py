@@ -877,8 +877,11 @@ DECODER = """\
         ('net = saved.get("net")', True),
         ("net = torch.load(sys.argv[1])['nets'][0]", True),
         ("net = saved", True),
+        ("net = saved.to(device)", True),
+        ("net = torch.load(sys.argv[1], map_location='cpu').to(device).eval()", True),
         ("net = Other()", True),  # it may be of either class
         ("net = make(saved)", False),
+        ("net = make(saved).to(device)", False),
     ],
 )
 def test_a_module_that_may_have_been_saved_before_is_of_the_class_of_the_one_that_is_made(

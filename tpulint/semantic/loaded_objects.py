@@ -6,12 +6,16 @@ import ast
 
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 
 LOADS = frozenset({"torch.load", "pickle.load", "joblib.load", "dill.load", "cloudpickle.load"})
 
 
 def is_loaded(names: Names, flow: Flow, value: ast.expr | None) -> bool:
-    """Whether a value comes out of a file, ``torch.load(path)``, or is a part of what does, ``checkpoint["model"]``."""
+    """Whether a value comes out of a file, ``torch.load(path)``, or is a part of what does, ``checkpoint["model"]``.
+
+    It may be moved at once: ``torch.load(path, map_location="cpu").to(device)``.
+    """
     while isinstance(value, ast.Subscript) or _gets(value):
         value = value.value if isinstance(value, ast.Subscript) else value.func.value  # type: ignore[union-attr]
     if isinstance(value, ast.Name):
@@ -27,5 +31,6 @@ def _loads(names: Names, value: ast.expr | None) -> bool:
 
 
 def _gets(value: ast.expr | None) -> bool:
-    """``checkpoint.get("model")``"""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get"
+    """``checkpoint.get("model")``, ``model.to(device)``"""
+    method = value.func.attr if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else ""
+    return method == "get" or method in MODULE_SELF_METHODS
