@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_left
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.first_runs import FirstRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree, is_super
@@ -24,13 +25,15 @@ class Flow:
     def __init__(self, tree: SyntaxTree, names: Names) -> None:
         self._tree = tree
         self._names = names
+        self._first_runs = FirstRuns(tree)
         self._memo: dict[ast.AST, tuple[Binding, ...]] = {}
         self._made: dict[ast.Name, tuple[Binding, ...]] = {}
 
     def reaching(self, use: ast.Name) -> tuple[Binding, ...]:
         """Bindings whose value the name may hold where it is read, the nearest first.
 
-        A variable of an outer scope may hold any of its bindings.
+        A variable of an outer function may hold any of its bindings, one of the module any but those that are bound
+        anew before anything can run the function.
         """
         found = self._memo.get(use)
         if found is None:
@@ -110,10 +113,26 @@ class Flow:
         home, bindings = found
         while isinstance(scope.node, _COMPREHENSIONS) and scope.node is not home.node and scope.parent is not None:
             scope = scope.parent  # a comprehension runs where it stands
+        known = [binding for binding in bindings if binding.kind != "delete"]
         if home.node is not scope.node:
-            return [binding for binding in bindings if binding.kind != "delete"]
+            return self._seen_by_function(known, use) if home.is_module and len(known) > 1 else known
         if isinstance(home.node, _COMPREHENSIONS):
-            return [binding for binding in bindings if binding.kind != "delete"]  # it stands behind what it is used in
+            return known  # it stands behind what it is used in
+        return self._reaching_place(bindings, use)
+
+    def _seen_by_function(self, bindings: list[Binding], use: ast.Name) -> list[Binding]:
+        """What a variable of the module may be in a function: none that is bound anew before anything runs that."""
+        start = self._first_runs.of(use)
+        here = (start.lineno, start.col_offset)
+        at_the_top = [binding for binding in bindings if self._tree.function_of(binding.node) is None]
+        before = [binding for binding in at_the_top if _position(binding) < here]
+        if not before:
+            return bindings
+        gone = set(before).difference(self._reaching_place(before, start))
+        return [binding for binding in bindings if binding not in gone]
+
+    def _reaching_place(self, bindings: list[Binding], use: ast.Name | ast.stmt) -> list[Binding]:
+        """Those of the bindings of one scope, in order of position, that reach a place there."""
         here = (use.lineno, use.col_offset)
         # Bindings stand in order of position; only those near the use are looked at.
         middle = bisect_left(bindings, here, key=_position)
@@ -150,7 +169,7 @@ class Flow:
                 child = ancestor
         return result
 
-    def _branches_apart(self, use: ast.Name) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    def _branches_apart(self, use: ast.AST) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         """Where the bodies of conditions begin and end that have not run where a use in their ``else`` does."""
         found: list[tuple[tuple[int, int], tuple[int, int]]] = []
         child: ast.AST = use
@@ -161,7 +180,7 @@ class Flow:
             child = ancestor
         return found
 
-    def _bound_on_every_way(self, bindings: list[Binding], use: ast.Name) -> ast.stmt | None:
+    def _bound_on_every_way(self, bindings: list[Binding], use: ast.AST) -> ast.stmt | None:
         """The last statement in front of a use that binds its variable whatever branch it takes."""
         made = {binding.statement for binding in bindings if binding.kind == "assign"}
         seen: set[ast.AST] = set()
@@ -182,7 +201,7 @@ class Flow:
         child = None if holder is None else self._tree.child_towards(holder, use)
         return isinstance(child, ast.stmt) and self._tree.suite_of(child) is self._tree.suite_of(statement)
 
-    def _precedes(self, binding: Binding, use: ast.Name, here: tuple[int, int]) -> bool:
+    def _precedes(self, binding: Binding, use: ast.AST, here: tuple[int, int]) -> bool:
         statement = binding.statement
         if binding.kind in ("parameter", "variadic", "match"):
             return True

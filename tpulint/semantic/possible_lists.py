@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import returned
 from tpulint.semantic.variables import itself
@@ -28,7 +28,8 @@ def may_be_list(index: SemanticIndex, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name):
         return False
     bindings = index.flow.reaching(node)
-    if any(binding.kind == "assign" and isinstance(binding.value, _SEQUENCES) for binding in bindings):
+    given = (part_of(binding.value, binding.path) for binding in bindings if binding.kind == "assign")
+    if any(isinstance(value, _SEQUENCES) for value in given):
         return True
     return any(_may_give_list(index, binding) for binding in bindings) and not _is_used_as_tensor(index, node)
 
