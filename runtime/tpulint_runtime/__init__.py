@@ -10,6 +10,7 @@ from tpulint_runtime.backend import Backend, Counts, current
 from tpulint_runtime.buckets import BucketPlan, measure_buckets, plan_buckets
 from tpulint_runtime.checkpoint import CheckpointError, Checkpoints, CheckpointWarning, Preempted
 from tpulint_runtime.collate import Buckets, PadToLength, PadToMultiple
+from tpulint_runtime.divergences import kl_divergence
 from tpulint_runtime.epochs import EpochBatchSampler
 from tpulint_runtime.frozen_norms import support_frozen_batch_norm
 from tpulint_runtime.gru_gradients import support_gru_gradients
@@ -95,6 +96,7 @@ __all__ = [
     "divide_norms",
     "evaluate",
     "grid_sample",
+    "kl_divergence",
     "launch",
     "masked_accuracy",
     "masked_cross_entropy",

@@ -27,7 +27,7 @@ def has(package: str) -> bool:
 
 
 XLA_ONLY = (
-    "checkpoint_kills", "frozen_norms", "gru_gradients", "loop_on_xla", "mesh", "mixed_models", "on_xla",
+    "checkpoint_kills", "divergences", "frozen_norms", "gru_gradients", "loop_on_xla", "mesh", "mixed_models", "on_xla",
     "operations", "planted_changes", "processes", "settings", "shared_buffers", "written_out",
 )  # fmt: skip
 """Tests that run XLA, among others."""

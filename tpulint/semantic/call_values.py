@@ -185,7 +185,7 @@ class CallValues:
             return NUMPY
         if name.split(".", 1)[0] in facts.HOST_MODULES:
             return HOST
-        if name.startswith("torch.distributions."):
+        if name.startswith("torch.distributions.") or name == "tpulint_runtime.kl_divergence":
             return self._of_distributions(last, node, depth)
         if head == "torch.cuda" and last in facts.CUDA_TENSOR_TYPES:
             return Value(Kind.TENSOR, Side.DEVICE)
