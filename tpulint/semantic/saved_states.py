@@ -6,7 +6,9 @@ import ast
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
@@ -20,6 +22,10 @@ _OF_HOST = (Kind.SCHEDULER, Kind.SCALER, Kind.LOADER)
 _WORDS_OF_HOST = ("sched", "scaler", "loader", "sampler")
 """Parts of the names of objects that keep no tensors of the device."""
 _GATHERS = "state_dict_type"
+_RECORD = "dataclasses.dataclass"
+AS_COPIES = frozenset({"dataclasses.asdict", "dataclasses.astuple"})
+"""What gives all that a dataclass holds, and copies it."""
+_AS_DICTIONARY = AS_COPIES | {"builtins.vars"}
 
 
 class SavedStates:
@@ -89,8 +95,10 @@ class SavedStates:
         func, index = call.func, self._index
         if not isinstance(func, ast.Attribute) or func.attr != "state_dict":
             name = index.qualified_name(func)
-            if name in facts.COPIES:
+            if name in facts.COPIES or name in _AS_DICTIONARY:
                 return any(self.holds(item, depth + 1) for item in call.args[:1])
+            if self._makes_record(call):
+                return any(self.holds(item, depth + 1) for item in values_given(call))
             return name == "builtins.dict" and any(self.holds(item.value, depth + 1) for item in call.keywords)
         named = last_name(func.value).lower()
         if index.kind(func.value) in _OF_HOST or any(word in named for word in _WORDS_OF_HOST):
@@ -101,6 +109,15 @@ class SavedStates:
             isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
             for part in index.tree.inside(call)
         )
+
+    def _makes_record(self, call: ast.Call) -> bool:
+        """Whether a call makes an object that keeps what it is given, of a class of the project: a dataclass."""
+        own = self._index.definitions.class_called(call)
+        made = Definition(self._index, own) if own is not None else self._index.imported.called(call)
+        if made is None or not isinstance(made.node, ast.ClassDef):
+            return False
+        marks = (getattr(item, "func", item) for item in made.node.decorator_list)
+        return any(made.file.names.qualified(mark) == _RECORD for mark in marks)
 
     def _is_gathered(self, call: ast.Call) -> bool:
         """Whether FSDP puts a state together, where its configuration says: ``with FSDP.state_dict_type(model):``."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
+from tpulint.semantic.saved_states import AS_COPIES
 
+_COPIED = "`dataclasses.asdict` copies each tensor on the device first: `vars(snapshot)` does not"
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
 
 
@@ -42,7 +44,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "`torch.save` fetches tensors from an XLA device one by one, and the file cannot be loaded without "
                 "torch_xla; `xm.save` fetches them at once and writes tensors of the host"
             )
-            yield ctx.finding(call, message, fix)
+            yield ctx.finding(call, message, fix, help=_COPIED if _is_copied(ctx, saved) else "")
+
+
+def _is_copied(ctx: FileContext, saved: ast.expr) -> bool:
+    """Whether what is saved is the copy of all that a dataclass holds: ``asdict(snapshot)``."""
+    made = [saved, *(binding.value for binding in ctx.index.flow.bindings_of(saved))]
+    return any(isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) in AS_COPIES for node in made)
 
 
 def _is_module(ctx: FileContext, node: ast.expr) -> bool:

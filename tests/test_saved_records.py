@@ -1,0 +1,92 @@
+"""Checkpoints in objects that keep what they are given: dataclasses, and the dictionaries made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import agree
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+
+TEXT = """\
+import dataclasses
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import torch
+
+model = torch.nn.Linear(4, 2).cuda()
+
+
+@dataclass
+class Snapshot:
+    state: dict
+    epoch: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    state: dict
+
+
+class Pair(NamedTuple):
+    state: dict
+
+
+class Plain:
+    def __init__(self, state):
+        self.names = list(state)
+
+
+def save(epoch, args):
+    {made}
+    torch.save({saved}, "snapshot.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "saved", "is_told", "is_copied"),
+    [
+        ("snapshot = Snapshot(model.state_dict(), epoch)", "snapshot", True, False),
+        ("snapshot = Snapshot(epoch=epoch, state=model.state_dict())", "vars(snapshot)", True, False),
+        ("snapshot = Frozen(model.state_dict())", "asdict(snapshot)", True, True),
+        ("snapshot = asdict(Snapshot(model.state_dict()))", "snapshot", True, True),
+        ("snapshot = Snapshot(model.cpu().state_dict())", "asdict(snapshot)", False, False),
+        ("snapshot = Snapshot({}, epoch)", "asdict(snapshot)", False, False),
+        ("snapshot = Pair(model.state_dict())", "snapshot", False, False),  # xm.save makes a list of it
+        ("snapshot = Plain(model.state_dict())", "snapshot", False, False),
+        ("snapshot = args", "vars(snapshot)", False, False),
+    ],
+)
+def test_dataclasses_that_hold_states(made: str, saved: str, is_told: bool, is_copied: bool) -> None:
+    text = TEXT.format(made=made, saved=saved)
+    found = lint(SourceFile.from_text(text), Settings(select=("TPU703",)), load()).findings
+    assert [finding.code for finding in found] == ["TPU703"] * is_told
+    assert any("copies each tensor" in finding.help for finding in found) is is_copied
+    ported = lint(SourceFile.from_text(text), Settings(select=("TPU703",), fix=True), load()).text
+    assert (f'xm.save({saved}, "snapshot.pt")' in ported) is is_told
+
+
+def test_dataclass_of_another_file(tmp_path: Path) -> None:
+    agree(
+        tmp_path,
+        "TPU703",
+        records="""\
+            from dataclasses import dataclass
+
+            @dataclass
+            class Snapshot:
+                state: dict
+            """,
+        train="""\
+            import torch
+            from records import Snapshot
+
+            model = torch.nn.Linear(4, 2).cuda()
+            torch.save(Snapshot(model.state_dict()), "snapshot.pt")  # TPU703
+            """,
+    )
