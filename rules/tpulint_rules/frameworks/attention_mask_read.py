@@ -1,4 +1,4 @@
-"""The default attention of Transformers asks in every forward pass whether the mask hides anything."""
+"""Attention of Transformers that asks in every forward pass whether the mask hides anything."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.model import Applicability, Finding
+from tpulint.model import Applicability, Certainty, Finding
+from tpulint_rules.frameworks._encoders import masked_runs
 from tpulint_rules.frameworks._models import CAUSAL
 
 _LOADS = frozenset({"from_pretrained", "from_config"})
 _MESSAGE = (
     "the default attention reads the attention mask in every forward pass to see whether it hides anything: "
     'the host waits for the device; `attn_implementation="eager"` computes the same and does not ask'
+)
+_FOUR_DIMENSIONS = (
+    "with Transformers 5 and the default attention, `attention_mask=mask[:, None, None, :].bool()` is taken as it is"
 )
 _REASON = "The attention is the same, and rounded differently."
 
@@ -21,6 +25,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if index.mentions(r"attn_implementation|_attn_implementation|use_flash_attention_2|packing\s*=\s*True"):
         return
+    for call, name, turn in masked_runs(ctx):
+        asked = f"reads its attention mask in every {turn} to see whether it hides anything"
+        message = f"`{name}` {asked}: the host waits for the device"
+        yield ctx.finding(call, message, certainty=Certainty.LIKELY, help=_FOUR_DIMENSIONS)
     if not _trains(ctx):
         return
     for call in index.calls:
