@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
@@ -15,6 +16,7 @@ from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
 from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
 from tpulint.semantic.passed_arguments import named_beside
+from tpulint.semantic.registered_hooks import hooks_registered, tensors_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, is_text, join
 
@@ -56,6 +58,11 @@ class ParameterValues:
         self._outside = outside
         self._numbers = NumberParameters(tree, names, definitions)
         self._uses = ParameterUses(tree, names)
+
+    @cached_property
+    def _hooked(self) -> dict[FunctionNode, list[str]]:
+        """Hooks of modules and tensors, with what is a tensor of what they are given."""
+        return {hook: tensors_given(call, hook) for call, hook in hooks_registered(self._tree, self._definitions)}
 
     def annotated(self, annotation: ast.expr | None) -> Value:
         """What an annotation says; of one in quotes nothing."""
@@ -159,6 +166,8 @@ class ParameterValues:
         if isinstance(function, FUNCTIONS):
             if binding.name in self._kinds.hooks.batch_parameters(function):
                 return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+            if binding.name in self._hooked.get(function, ()):
+                return self._kinds.parameter_tensor()
             if binding.name in self._kinds.hooks.model_parameters(function):
                 return Value(Kind.MODULE, certain=False)
             owner = self._tree.class_of(function)

@@ -10,6 +10,7 @@ from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
 from tpulint.semantic.reads import Read
+from tpulint.semantic.registered_hooks import RegisteredHooks
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, is_of_self
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _METHODS = 3
 """Methods of a module that one is followed back through."""
 _PROPERTIES = ("@property",)
+_HOOKS = ("_hook(",)
 
 
 class TurnCode:
@@ -58,6 +60,12 @@ class TurnCode:
                     self._follow(regions.events.functions_of(call), maker.turn)
         if self._loops:
             self._follow(list(self._forwards()), STEP if regions.step_loops else EVALUATION)
+        self._hooks: frozenset[FunctionNode] = frozenset()
+        if index.source.has_any(_HOOKS):
+            loops = [loop for loop, turn in self._loops.items() if turn == STEP]
+            functions = [function for function, turn in self._functions.items() if turn == STEP]
+            self._hooks = frozenset(RegisteredHooks(index, loops, functions).run())
+            self._follow(list(self._hooks), STEP)
 
     @property
     def exists(self) -> bool:
@@ -77,7 +85,7 @@ class TurnCode:
     def reads(self) -> list[tuple[Read, str]]:
         """Host reads in functions that every turn runs and that no step calls itself, with what the turn is called.
 
-        These are the forward passes, what they call, and what evaluation loops call.
+        These are the forward passes, hooks of modules, what they call, and what evaluation loops call.
         """
         index = self._index
         steps = (*index.steps, *index.regions.steps_across_files)
@@ -90,7 +98,8 @@ class TurnCode:
             for read in index.reads.inside(function):
                 computes = any(isinstance(node, ast.Call) for node in ast.walk(read.tensor))
                 in_forward = handed and computes and function.name == "forward"
-                on_device = read.certain or in_forward or not self._is_given(read.tensor)
+                is_of_hook = function in self._hooks
+                on_device = read.certain or in_forward or is_of_hook or not self._is_given(read.tensor)
                 if on_device and self.turn_of(read.node) == turn and not self._is_of_numbers(read.tensor):
                     found.append((read, turn))
         return found
