@@ -2061,6 +2061,36 @@ def test_batches_of_places_of_windows(tmp_path: Path, count: str, is_told: bool)
     agree(tmp_path, "TPU511", main=told.replace("COUNT", count))
 
 
+@pytest.mark.parametrize(
+    ("count", "cut", "is_told"),
+    [
+        ("int(np.ceil(places.shape[-1] / size))", "places[:, at * size : (at + 1) * size]", True),
+        ("int(np.ceil(places.shape[-1] / size))", "places[:, :, at * size : (at + 1) * size]", True),
+        ("0, places.shape[1], size", "places[:, at : at + size]", True),
+        ("0, places.shape[1], size", "places[:, at : at + 1]", False),  # of another length than the steps
+        ("0, places.shape[1], size", "places[:, 0]", False),
+        ("0, places.shape[0], size", "places[at, at : at + size]", False),  # the axis cut is another
+        ("places.shape[1] // size", "places[:, at * size : (at + 1) * size]", False),
+    ],
+)
+def test_batches_that_are_cut_along_another_axis(tmp_path: Path, count: str, cut: str, is_told: bool) -> None:
+    """Each network of an ensemble has its own order of the samples."""
+    program = f"""\
+    import numpy as np
+    import torch
+    from torch import nn
+
+    def train(rows, networks, size):
+        net = nn.Linear(4, 4).to("cuda")
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        places = np.random.randint(len(rows), size=[networks, len(rows)])
+        for at in range({count}):{"  # TPU511" if is_told else ""}
+            net(torch.from_numpy(rows[{cut}]).to("cuda")).mean().backward()
+            optimizer.step()
+    """
+    agree(tmp_path, "TPU511", main=program)
+
+
 POLICY = """\
     import torch
     from torch import nn

@@ -127,10 +127,10 @@ def _stepped(ctx: FileContext, loop: ast.While) -> Remainder | None:
 
 def _is_cut_at(ctx: FileContext, node: ast.Subscript, start: str, size: ast.expr) -> bool:
     """Whether a slice begins at a variable and is as long as its steps."""
-    first = _first_axis(node)
-    if not isinstance(first, ast.Slice) or not isinstance(first.lower, ast.Name) or first.lower.id != start:
+    cut = _axis_cut(node)
+    if not isinstance(cut, ast.Slice) or not isinstance(cut.lower, ast.Name) or cut.lower.id != start:
         return False
-    return first.upper is not None and is_ahead(ctx, first.upper, first.lower, size)
+    return cut.upper is not None and is_ahead(ctx, cut.upper, cut.lower, size)
 
 
 def _goes_on(ctx: FileContext, start: ast.Name, end: ast.Call, loop: ast.While) -> bool:
@@ -168,18 +168,23 @@ def _places(ctx: FileContext, loop: ast.AST) -> ast.Call | None:
 
 def _is_batch(ctx: FileContext, node: ast.Subscript, loop: ast.AST, places: ast.Call, is_turn: bool) -> bool:
     """Whether a slice is as long as the steps between the places, or as what is left."""
-    first = _first_axis(node)
-    if not isinstance(first, ast.Slice) or first.lower is None or first.upper is None:
+    cut = _axis_cut(node)
+    if not isinstance(cut, ast.Slice) or cut.lower is None or cut.upper is None:
         return False
-    if not (_follows(ctx, first.lower, loop) or (is_turn and ctx.index.changing_numbers.cause(first.lower))):
+    if not (_follows(ctx, cut.lower, loop) or (is_turn and ctx.index.changing_numbers.cause(cut.lower))):
         return False
-    sizes = sizes_counted_in(ctx, first.lower) if counts_batches(ctx, places) else places.args[2:]
-    return any(is_ahead(ctx, upper, first.lower, size) for upper in upper_ends(ctx, first.upper) for size in sizes)
+    sizes = sizes_counted_in(ctx, cut.lower) if counts_batches(ctx, places) else places.args[2:]
+    return any(is_ahead(ctx, upper, cut.lower, size) for upper in upper_ends(ctx, cut.upper) for size in sizes)
 
 
-def _first_axis(node: ast.Subscript) -> ast.expr:
-    """What is cut along the first axis: ``a : b`` of ``x[a:b, 1]``."""
-    return node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+def _axis_cut(node: ast.Subscript) -> ast.expr:
+    """What is cut along the first axis that is not taken whole: ``a : b`` of ``x[a:b, 1]`` and of ``x[:, a:b]``."""
+    axes = node.slice.elts if isinstance(node.slice, ast.Tuple) and node.slice.elts else [node.slice]
+    return next((axis for axis in axes if not _is_whole(axis)), axes[0])
+
+
+def _is_whole(axis: ast.expr) -> bool:
+    return isinstance(axis, ast.Slice) and axis.lower is None and axis.upper is None and axis.step is None
 
 
 def _follows(ctx: FileContext, node: ast.expr, loop: ast.AST) -> bool:
