@@ -1186,3 +1186,53 @@ def test_batches_that_are_cut_for_a_step_of_another_file(tmp_path: Path, places:
         take_step(torch.from_numpy(rows[at : at + size]).cuda(), net, opt)
     """
     agree(tmp_path, "TPU511", main=program, stepping=stepping)
+
+
+EVALUATES_BY_HELPER = """
+    import torch
+    from torch import nn
+
+
+    class Trainer:
+        def __init__(self):
+            self.net = nn.Linear(8, 8).to("cuda")
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+        def loss_of(self, x):
+            return HELPER
+
+        def train(self, x):
+            self.net.train()
+            loss = self.loss_of(x)
+            loss.backward()
+            self.optimizer.step()
+
+        WITHOUT
+        def test(self, x):
+            return self.loss_of(x).item()MARK
+
+        def again(self, x):
+            return self.again(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "without", "is_told"),
+    [
+        ("self.net(x.to('cuda')).pow(2).mean()", "@torch.no_grad()", True),
+        ("self.net(x.to('cuda')).pow(2).mean() if x is not None else self.loss_of(x)", "@torch.no_grad()", True),
+        ("self.net(x.to('cuda')).pow(2).mean()", "@torch.enable_grad()", False),
+        ("torch.ones(3, device='cuda') * len(x)", "@torch.no_grad()", False),
+    ],
+)
+def test_evaluations_whose_model_a_helper_runs(tmp_path: Path, helper: str, without: str, is_told: bool) -> None:
+    """``trainer.test(x)`` in a loop of another file, and ``self.loss_of(x)`` in there."""
+    program = """
+    from trainer import Trainer
+
+    trainer = Trainer()
+    for x in test_loader:
+        print(trainer.test(x), trainer.again(x))
+    """
+    text = EVALUATES_BY_HELPER.replace("HELPER", helper).replace("WITHOUT", without)
+    agree(tmp_path, "TPU101", main=program, trainer=text.replace("MARK", "  # TPU101" if is_told else ""))

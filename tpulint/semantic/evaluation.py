@@ -238,25 +238,35 @@ class Evaluation:
     def runs_once(self, function: FunctionNode, *, without_gradient: bool) -> bool:
         """Whether a function runs a module, in no loop of its own, and no backward pass."""
         if function not in self._once:
+            self._once[function] = frozenset()  # a function that calls itself
             self._once[function] = self._find_runs(function)
         return without_gradient in self._once[function]
 
     def _find_runs(self, function: FunctionNode) -> frozenset[bool]:
         """Whether the first module that a function runs is run without gradients, and whether it runs one at all.
 
-        One that it switches to ``eval()`` itself is evaluated, whether gradients are recorded or not.
+        One that it switches to ``eval()`` itself is evaluated, whether gradients are recorded or not. A function of the
+        file that it calls may be what runs the module: ``loss, y = self.loss_of(x)``.
         """
         found: set[bool] = set()
         if self._has_framework() or self._events.of(function).backwards:
             return frozenset()
         for node in self._tree.nodes_in(function, ast.Call, functions=False):
-            if self.runs.is_run(node) or self.runs.computes(node):
-                quiet = self.switches.is_under_no_grad(node) or self.switches.is_behind_eval(node)
+            runs = self._runs_of_helper(node)
+            if runs or self.runs.is_run(node) or self.runs.computes(node):
+                quiet = True in runs or self.switches.is_under_no_grad(node) or self.switches.is_behind_eval(node)
                 if self._events.holder_of(node) is function:
                     found |= {False, quiet}
                     if quiet:
                         break
         return frozenset(found)
+
+    def _runs_of_helper(self, call: ast.AST) -> frozenset[bool]:
+        helper = self._definitions.function_called(call) if isinstance(call, ast.Call) else None
+        if helper is None:
+            return frozenset()
+        self.runs_once(helper, without_gradient=False)
+        return self._once[helper]
 
     def runs_for_batches(self, loop: LoopNode) -> bool:
         """Whether a loop runs a module and has nothing to do with training: no backward pass, no optimizer."""
