@@ -652,3 +652,66 @@ def filled(rows):
     assert result.error == ""
     assert result.text.count("// 64") + result.text.count("pad_to_multiple_of=64") == fixed
     assert bool(result.findings) == (fixed == 0)
+
+
+SORTED = """\
+import operator
+import torch
+from torch.utils.data import DataLoader
+
+
+def collate(batch):
+    MADE
+    longest = LONGEST
+    rows = torch.zeros(len(batch), longest).long()
+    for row, sample in zip(rows, batch):
+        row[: len(sample)] = torch.tensor(sample)
+    return GIVEN
+
+
+def train(net, optimizer, samples, device):
+    for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
+        optimizer.zero_grad()
+        net(x.to(device)).mean().backward()
+        optimizer.step()
+"""
+_PAIRS = "[(len(x), i) for i, x in enumerate(batch)]"
+
+
+@pytest.mark.parametrize(
+    ("made", "longest", "is_told"),
+    [
+        (f"order = sorted({_PAIRS}, reverse=True)", "order[0][0]", True),
+        (f"order = sorted({_PAIRS})", "order[-1][0]", True),
+        (f"order = {_PAIRS}\n    order.sort(reverse=True)", "order[0][0]", True),
+        ("order = [(0, len(x)) for x in batch]\n    order.sort(key=lambda x: x[1])", "order[-1][1]", True),
+        (f"order = sorted({_PAIRS}, key=operator.itemgetter(0), reverse=True)", "order[0][0]", True),
+        ("order = sorted(map(len, batch), reverse=True)", "order[0]", True),
+        ("pass", "sorted([len(x) for x in batch])[-1]", True),
+        (f"lengths, places = zip(*sorted({_PAIRS}, reverse=True))", "lengths[0]", True),
+        (f"lengths, places = zip(*sorted({_PAIRS}, reverse=True))\n    kept = list(lengths)", "kept[0]", True),
+        (f"lengths, places = zip(*sorted({_PAIRS}, reverse=True))", "places[0]", False),
+        (f"order = sorted({_PAIRS})", "order[0][0]", False),  # the shortest
+        (f"order = sorted({_PAIRS}, reverse=True)", "order[0][1]", False),  # its place
+        (f"order = {_PAIRS}", "order[0][0]", False),  # in no order
+        (f"order = sorted({_PAIRS}, key=lambda x: x[1], reverse=True)", "order[0][0]", False),
+        ("order = sorted([(sum(x), i) for i, x in enumerate(batch)], reverse=True)", "order[0][0]", False),
+        (f"order = sorted({_PAIRS}, reverse=True)", "-(-order[0][0] // 8) * 8", False),
+    ],
+)
+def test_the_longest_of_a_sorted_list(made: str, longest: str, is_told: bool) -> None:
+    text = SORTED.replace("MADE", made).replace("LONGEST", longest).replace("GIVEN", "rows")
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU513",), fix=True, unsafe_fixes=True), CATALOGUE)
+    assert result.error == ""
+    assert (f"longest = -(-{longest} // 64) * 64" in result.text) == is_told
+    assert not result.findings
+
+
+def test_lengths_that_go_on_with_what_is_sorted() -> None:
+    """A mask that is as wide as the longest of them does not fit a batch that is filled up further."""
+    text = SORTED.replace("MADE", f"order = sorted({_PAIRS}, reverse=True)").replace("LONGEST", "order[0][0]")
+    text = text.replace("GIVEN", "rows, [one[0] for one in order]").replace("for x in", "for x, lengths in")
+    text = text.replace("net(x", "net(torch.arange(max(lengths)), x")
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU513",), fix=True, unsafe_fixes=True), CATALOGUE)
+    assert "// 64" not in result.text
+    assert len(result.findings) == 1

@@ -19,6 +19,7 @@ from tpulint_rules.data._filled_sizes import filled_by, is_rounding
 from tpulint_rules.data._handed_lengths import leave_where_handed
 from tpulint_rules.data._largest_shapes import filled_by_largest
 from tpulint_rules.data._open_paddings import MULTIPLE
+from tpulint_rules.data._sorted_lengths import is_longest_of_sorted
 from tpulint_rules.data._widths_beside import leave_where_unrounded
 
 _FEW = 4
@@ -104,7 +105,7 @@ def _filled_in(
 def _is_longest(ctx: FileContext, call: ast.expr) -> bool:
     """``max(map(len, batch))``, ``max(len(x) for x in batch)``, ``np.max(lengths)``; sorted, ``len(batch[0])``."""
     if not isinstance(call, ast.Call):
-        return _is_first_of_sorted(ctx, call)
+        return _is_first_of_sorted(ctx, call) or _is_end_of_sorted(ctx, call)
     if isinstance(call.func, ast.Attribute) and call.func.attr == "max" and not (call.args or call.keywords):
         return ctx.index.qualified_name(call.func) is None and _is_lengths(ctx, call.func.value)
     if ctx.index.qualified_name(call.func) == "builtins.len" and len(call.args) == 1:
@@ -123,6 +124,11 @@ def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
     if not isinstance(made, ast.Call) or not _is_sorted(ctx, made):
         return False
     return any(item.arg == "descending" and is_true(item.value) for item in made.keywords)
+
+
+def _is_end_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
+    """``order[0][0]`` of ``order = sorted([(len(x), i) for i, x in enumerate(batch)], reverse=True)``."""
+    return is_longest_of_sorted(ctx.index, node, lambda part: _is_length(ctx, part))
 
 
 def _is_sorted(ctx: FileContext, call: ast.Call) -> bool:
@@ -243,6 +249,8 @@ def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBui
     rounded = f"-(-{ctx.text(call)} // {MULTIPLE}) * {MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
-    leave_where_handed(ctx, fix, call, lambda part: _is_of_lengths(ctx, part))
+    # What is sorted goes on with its lengths, in whatever of its parts.
+    hands_all = _is_end_of_sorted(ctx, call)
+    leave_where_handed(ctx, fix, call, lambda part: hands_all or _is_of_lengths(ctx, part))
     leave_where_unrounded(ctx, fix, call, lambda other: other not in found and _is_longest(ctx, other))
     return leave_where_counted(ctx, fix)
