@@ -1,0 +1,122 @@
+"""Models that are trained on tensors of the device, and that nothing puts there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+PROGRAM = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from others import Network, prepare
+
+device = torch.device("cuda")
+
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.layer = nn.Linear(4, width)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = Net()
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+
+def main(samples):
+    model = MADE
+    BEFORE
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in DataLoader(samples, batch_size=8, drop_last=True):
+        x = x.to(device)
+        optimizer.zero_grad()
+        loss = model(INPUT).mean()
+        loss.backward()
+        optimizer.step()
+    AFTER
+
+
+main(torch.ones(64, 4))
+"""
+PUT = """
+
+def put(module):
+    module.to(device)
+"""
+OTHERS = """\
+from torch import nn
+
+
+class Network(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(4, width)MOVE
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def prepare(module):
+    return module
+"""
+
+
+def run(folder: Path, made: str = "Net()", before: str = "pass", given: str = "x", move: str = "", **more: str) -> str:
+    text = PROGRAM.replace("MADE", made).replace("BEFORE", before).replace("INPUT", given)
+    text = text.replace("AFTER", more.get("after", "pass")) + (PUT if "put(" in before else "")
+    (folder / "main.py").write_text(text)
+    (folder / "others.py").write_text(OTHERS.replace("MOVE", move))
+    tpulint("--preview", "--fix", "--unsafe-fixes", "--select", "TPU027", "main.py", cwd=folder)
+    return (folder / "main.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("made", "before"),
+    [
+        ("Net()", "pass"),
+        ("Net(width=8)", "model.train()"),
+        ("nn.Sequential(nn.Linear(4, 4), nn.ReLU())", "print(model)"),
+        ("Network(4)", "pass"),
+        ("Net()", "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"),
+    ],
+)
+def test_it_is_moved_where_it_is_made(tmp_path: Path, made: str, before: str) -> None:
+    assert f"    model = {made}.to(torch_xla.device())\n" in run(tmp_path, made, before)
+
+
+@pytest.mark.parametrize(
+    ("made", "before", "given", "after"),
+    [
+        ("Net().to(device)", "pass", "x", "pass"),
+        ("Net()", "model.to(device)", "x", "pass"),
+        ("Net()", "model = model.cuda() if torch.cuda.is_available() else model", "x", "pass"),
+        ("Net()", "put(model)", "x", "pass"),
+        ("Net()", "prepare(model)", "x", "pass"),  # whatever that does
+        ("prepare(Net())", "pass", "x", "pass"),
+        ("Net()", "for one in (model, nn.ReLU()):\n        one.to(device)", "x", "pass"),
+        ("Net()", "models = [model]", "x", "pass"),
+        ("Net()", 'torch.set_default_device("cuda")', "x", "pass"),
+        ("nn.DataParallel(Net())", "pass", "x", "pass"),
+        ("nn.Linear(4, 4, device=device)", "pass", "x", "pass"),
+        ("Net()", "pass", "x.cpu()", "pass"),
+        ("Net()", "model.cpu()", "x", "pass"),
+        ("Net()", "pass", "x", "model(torch.ones(2, 4))"),
+        ("unknown(4)", "pass", "x", "pass"),
+    ],
+)
+def test_it_stays_where_something_may_move_it(tmp_path: Path, made: str, before: str, given: str, after: str) -> None:
+    assert f"    model = {made}\n" in run(tmp_path, made, before, given, after=after)
+
+
+@pytest.mark.parametrize("move", [".cuda()", "\n        self.to(device)"])
+def test_a_class_of_another_file_that_moves_itself(tmp_path: Path, move: str) -> None:
+    assert "    model = Network(4)\n" in run(tmp_path, "Network(4)", move=move)
