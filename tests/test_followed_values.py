@@ -2876,3 +2876,36 @@ LEFT_TO_DERIVED = """\
 
 def test_what_methods_of_derived_classes_give_for_one_without_a_body(tmp_path: Path) -> None:
     agree(tmp_path, "TPU102", main=dedent(SETUP) + dedent(LEFT_TO_DERIVED))
+
+
+@pytest.mark.parametrize(
+    ("converted", "is_read"),
+    [
+        ("weights.to(dtype)", False),
+        ("weights.to(out.dtype)", False),
+        ("weights.to(self_dtype)", False),
+        ("weights.type(other.type())", False),
+        ("out.to(dtype)", True),
+        ("out.type(other.type()).to(device)", True),
+        ("weights.type(out.type())", True),
+        ("weights.type_as(out)", True),
+        ("weights.to(out)", True),
+        ("weights.to(place)", True),
+        ("weights.type(dtype)", True),
+    ],
+)
+def test_what_is_only_given_another_dtype_stays_where_it_is(tmp_path: Path, converted: str, is_read: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    for x, y in loader:
+        out = model(x.to(device))
+        weights = torch.rand(4)
+        other = torch.rand(4)
+        F.mse_loss(out, y.to(device)).backward()
+        if ({converted}).max() > 0.5:{"  # TPU103" * is_read}
+            print("much")
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, main=program)

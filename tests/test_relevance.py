@@ -9,7 +9,7 @@ import pytest
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
-from tpulint.relevance import applicable
+from tpulint.relevance import applicable, uses_imports
 from tpulint.semantic import SemanticIndex
 from tpulint.source import SourceFile
 
@@ -113,3 +113,17 @@ def test_comments_for_other_tools_are_not_looked_into(
     monkeypatch.setattr(SemanticIndex, "__init__", note)
     assert codes(f"import os  {comment}\n") == found
     assert bool(made) == indexed
+
+
+@pytest.mark.parametrize("device", ["cuda", "xla", "cuda:0"])
+def test_a_file_that_names_a_device_is_read_with_the_others_before_and_after_a_port(device: str) -> None:
+    assert uses_imports(SourceFile.from_text(f"from models import Net\n\nnet = Net('{device}')\n", "a.py"))
+    assert not uses_imports(SourceFile.from_text("from models import Net\n\nnet = Net('cpu')\n", "a.py"))
+
+
+@pytest.mark.parametrize("step", ["optimizer.step()", "xm.optimizer_step(optimizer)"])
+def test_a_file_without_a_backward_pass_trains_before_and_after_a_port(step: str) -> None:
+    work = f"    optimizer.zero_grad()\n    descend(x)\n    {step}\n"
+    text = f"import torch\nfrom losses import descend\ndef learn(x):\n{work}"
+    found = {rule.code for rule in applicable(text, "python", EVERY, CATALOGUE, called=False)}
+    assert "TPU301" in found

@@ -1236,3 +1236,43 @@ def test_evaluations_whose_model_a_helper_runs(tmp_path: Path, helper: str, with
     """
     text = EVALUATES_BY_HELPER.replace("HELPER", helper).replace("WITHOUT", without)
     agree(tmp_path, "TPU101", main=program, trainer=text.replace("MARK", "  # TPU101" if is_told else ""))
+
+
+@pytest.mark.parametrize(
+    "kept",
+    ["total += loss.item()  # TPU101", "total += loss.detach()", "pass"],
+    ids=["read", "summed", "dropped"],
+)
+@pytest.mark.parametrize("moved", [".cuda()", '.to("xla")', ".to(torch_xla.device())"])
+def test_what_a_program_runs_of_others_is_followed_whether_or_not_it_reads(
+    tmp_path: Path, kept: str, moved: str
+) -> None:
+    """A fix that takes the read away must not take what is found beside it with it."""
+    engine = """\
+    import torch.nn.functional as F
+
+
+    def train_step(model, optimizer, x, y):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+    """
+    program = f"""\
+    import torch
+    import torch_xla
+    from engine import train_step
+
+    if __name__ == "__main__":
+        model = torch.nn.Linear(8, 3){moved}
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        data = torch.randn(100, 8){moved}
+        target = torch.randint(0, 3, (100,)){moved}
+        total = 0.0
+        for i in range(100):
+            keep = data[:, 0] > 0
+            loss = train_step(model, optimizer, data[keep], target[keep])  # TPU203
+            {kept}
+    """
+    agree(tmp_path, engine=engine, main=program)

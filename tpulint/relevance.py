@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from tpulint.rule import Rule
     from tpulint.source import SourceFile
 
-_MAY_READ = ("__main__", "loader", ".step(")
+_MAY_RUN_STEPS = ("__main__", "loader", ".step(", "optimizer_step(")
 """Words of a file that may run the steps of others, or take what a loader deals out."""
+_HOLDS_TENSORS = (*WORDS_OF_READS, ".cuda(", ".to(", "xla")
+"""Words of a file that reads tensors or moves them, before a port and after it."""
 _WORDS_OF_THE_FIELD = (
     "torch", "cuda", "CUDA", "xla:", "'xla'", '"xla"', "XLA", "nccl", "NCCL", "gpu", "GPU", "backward(", "no_grad",
     "inference_mode", "DataLoader", "optimizer", "epoch", "BatchNorm", "Scaler", "accelerator", "accelerate import",
@@ -31,7 +33,8 @@ _ABOUT_PYTORCH = "01234567"
 """First digits of the codes of our rules about PyTorch; the others wait for names of libraries and of variables."""
 _GIVES_PARAMETERS = (".parameters()", "optimizer(")
 """Words of files that build an optimizer."""
-_ASKS_DEVICE = ('== "cuda"', "== 'cuda'", '!= "cuda"', "!= 'cuda'")
+_NAMES_DEVICE = ('"cuda', "'cuda", '"xla', "'xla", "torch_xla")
+"""A device by its name, before a port and after it: what a fix has written must not cut a file off from the others."""
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
 
 
@@ -94,9 +97,7 @@ def uses_imports(source: SourceFile) -> bool:
         or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
         # A name that another file takes for a device, or a variable for programs of GPUs, which other files make it.
         or ("torch" not in text and ("cuda" in text or "CUDA_VISIBLE" in text))
-        or '"cuda' in text
-        or "'cuda" in text
-        or any(word in text for word in _ASKS_DEVICE)  # which a function of another file may have chosen
+        or source.has_any(_NAMES_DEVICE)  # which a function of another file may have chosen
         # Of an option, maybe, that another file parses; or of torch_xla, where what another file holds is moved.
         or ".device(" in text
         or re.search(_GIVES_SETTING, text) is not None
@@ -118,14 +119,14 @@ def applicable(text: str, language: str, settings: Settings, catalogue: Catalogu
     """Enabled rules that have an anchor in the text: of a file that no rule can speak about no index is made.
 
     A file that is ``called`` in the turns of loops elsewhere needs no word of a loop itself, nor does a program that
-    reads tensors, whose loops may run the steps of other files, or a file that reads what a loader deals out.
+    holds tensors, whose loops may run the steps of other files, or a file that holds what a loader deals out.
     """
     rules = _in_language(catalogue.select(settings), language)
     if language == PYTHON and not called and not any(word in text for word in _WORDS_OF_THE_FIELD):
         rules = _beyond_the_field(rules)
     present = _anchors(rules).present(text)
-    may_read = not (present.isdisjoint(_MAY_READ) or present.isdisjoint(WORDS_OF_READS))
-    if called or may_read or (language == PYTHON and trains_by_imports(text)):
+    may_run_steps = not (present.isdisjoint(_MAY_RUN_STEPS) or present.isdisjoint(_HOLDS_TENSORS))
+    if called or may_run_steps or (language == PYTHON and trains_by_imports(text)):
         present.update(WORDS_OF_LOOPS)
     return tuple(rule for rule in rules if not present.isdisjoint(rule.anchors))
 
@@ -143,4 +144,4 @@ def _beyond_the_field(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 @lru_cache(maxsize=8)
 def _anchors(rules: tuple[Rule, ...]) -> Anchors:
     """Every anchor once, for many rules share theirs, and what else is asked of a text."""
-    return Anchors({*(anchor for rule in rules for anchor in rule.anchors), *_MAY_READ, *WORDS_OF_READS})
+    return Anchors({*(anchor for rule in rules for anchor in rule.anchors), *_MAY_RUN_STEPS, *_HOLDS_TENSORS})

@@ -316,5 +316,5 @@ def trains_by_imports(text: str) -> bool:
     # Most files have one of the words only, and are not searched.
     if "optim" not in text:
         return False
-    updates = ".zero_grad(" in text and ".step(" in text
+    updates = ".zero_grad(" in text and (".step(" in text or "optimizer_step(" in text)
     return updates or ("loss" in text and re.search(_BOTH_GIVEN, text) is not None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.regions import Regions
     from tpulint.semantic.tree import SyntaxTree
 
-_WORDS = (*WORDS_OF_CALLERS, "loader", ".step(")
+_WORDS = (*WORDS_OF_CALLERS, "loader", ".step(", "optimizer_step(")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "train(mode=False")
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""

@@ -154,6 +154,9 @@ class MethodValues:
         if method == "type_as" and node.args:  # measured with PyTorch 2.9: it goes to where the other tensor is
             other = self._kinds.value(node.args[0], depth)
             return receiver._replace(side=other.side) if other.kind is Kind.TENSOR else receiver
+        if method == "type" and node.args and (asked := _asked_for_class(node.args[0])) is not None:
+            other = self._kinds.value(asked, depth)  # `x.type(y.type())` is `x.type_as(y)`
+            return receiver._replace(side=other.side) if other.kind is Kind.TENSOR else receiver
         if method == "type" and not node.args and not node.keywords:
             return HOST  # `x.type() == y.type()` compares names
         if method == "type" and node.args and self._kinds.sides.is_host_class(node.args[0]):
@@ -165,3 +168,10 @@ class MethodValues:
                     return receiver._replace(side=side)
             return receiver
         return receiver
+
+
+def _asked_for_class(node: ast.expr) -> ast.expr | None:
+    """The tensor of ``y.type()``, which names a class for others."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "type":
+        return None if node.args or node.keywords else node.func.value
+    return None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
-_ABOUT_DEVICES = ("device", "cuda", "super(")
+_ABOUT_DEVICES = ("device", "cuda", "xla", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
 _TAKES_MODULES = ("train", "Train", ".cuda(", ".to(")
 """Words of files that may train or move what they are given."""

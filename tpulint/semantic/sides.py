@@ -103,7 +103,23 @@ class Sides:
         value = self._kinds.value(item, depth)
         if value.kind is Kind.TENSOR:
             return value.side
+        if self._is_dtype(item, depth):
+            return Side.UNKNOWN
         return self.of_device(item)
+
+    def _is_dtype(self, item: ast.expr, depth: int) -> bool:
+        """Whether an expression says what the numbers become, and nothing of the place, by its name.
+
+        ``x.type(self.dtype)`` may be given a class of tensors, which says both; ``x.to()`` takes none.
+        """
+        move = self._tree.parents[item]
+        if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) and move.func.attr == "to":
+            return last_name(item).endswith("dtype")
+        return (
+            isinstance(item, ast.Attribute)
+            and item.attr == "dtype"
+            and self._kinds.value(item.value, depth).kind is Kind.TENSOR
+        )
 
 
 def _is_called_host(device: ast.expr) -> bool:
