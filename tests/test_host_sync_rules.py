@@ -1748,7 +1748,8 @@ def test_values_that_change_behind_the_boundary_are_not_fetched_in_front_of_it()
             print(loss.item())
             loss.mul_(2)
             print(loss.item())
-        """
+        """,
+        left=["TPU106", "TPU106"],
     )
 
 

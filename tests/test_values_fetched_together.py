@@ -254,3 +254,88 @@ def test_a_number_that_the_next_turn_adds_to_is_no_tensor() -> None:
     text = SETUP + SUMMED.replace("    total = 0.0\n", "").replace("BEFORE", "pass").replace("AFTER", "pass")
     text = text.replace("\nfor turn", "\ntotal = 0.0\nfor turn")
     assert "total = total.item()" in port(text, select=("TPU101", "TPU106")).text
+
+
+GATED = """
+def update():
+    optimizer.step()
+    optimizer.zero_grad()
+    torch_xla.sync()
+
+
+def train(x, turn):
+    output = model(x.to(device))
+    loss, size = output.pow(2).mean(), output.abs().mean()
+    loss.backward()
+    {step}
+    return {returned}
+
+
+for turn, (x, y) in enumerate(loader):
+    values = train(x, turn)
+"""
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "if turn % 4 == 3:\n        update()",
+        "if turn % 4 == 3:\n        optimizer.step()\n        torch_xla.sync()",
+        "update()",
+        "with torch.no_grad():\n        update()",
+    ],
+)
+def test_values_are_stacked_in_front_of_what_comes_to_the_boundary(step: str) -> None:
+    ported = port(SETUP + GATED.format(step=step, returned="loss.item(), float(size), output"), select=("TPU106",))
+    stacked = f"    step_values = torch.stack((loss, size)).detach()\n    {step}\n"
+    fetched = "    loss_value, size_value = step_values.tolist()\n    return loss_value, size_value, output\n"
+    assert stacked + fetched in ported.text
+    assert not ported.findings
+
+
+@pytest.mark.parametrize("step", ["if turn % 4 == 3:\n        update()", "update()"])
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "loss.item(), size, output",  # one is the price of knowing anything
+        "loss.item(), size.item() if turn % 10 == 0 else 0",
+        "loss.item(), model.weight.sum().item()",  # which the update changes: a graph of its own, as TPU101 says
+    ],
+)
+def test_what_cannot_be_stacked_in_front_of_the_update_is_left(step: str, returned: str) -> None:
+    text = SETUP + GATED.format(step=step, returned=returned)
+    ported = port(text, select=("TPU106",))
+    assert ported.text == text
+    assert not ported.findings
+
+
+def test_values_of_which_one_changes_behind_the_boundary_are_told() -> None:
+    returned = "loss.item(), size.item()"
+    text = SETUP + GATED.format(step="update()\n    size.mul_(2)", returned=returned)
+    ported = port(text, select=("TPU106",))
+    assert ported.text == text
+    assert [finding.code for finding in ported.findings] == ["TPU106", "TPU106"]
+
+
+def test_a_sum_divided_by_a_size_is_one_number() -> None:
+    """Whatever the tensor is whose size it is: ``(output.argmax(1) == y).sum() / y.shape[0]``."""
+    loop = """
+class Criterion(torch.nn.Module):
+    def forward(self, output, y):
+        hits = (y == output.argmax(1)).sum().float()
+        return F.cross_entropy(output, y), hits / {}
+
+
+criterion = Criterion()
+for x, y in loader:
+    loss, accuracy = criterion(model(x.to(device)), y.to(device))
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    print(loss.item(), accuracy)
+"""
+    for size in ("y.shape[0]", "y.size(0)"):
+        ported = port(SETUP + loop.format(size), select=("TPU106",))
+        assert "    print(loss_value, accuracy_value)\n" in ported.text
+    text = SETUP + loop.format("output[:, 0]")  # of which it is one for each sample
+    assert port(text, select=("TPU106",)).text == text

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.drivers import Driver
 from tpulint.semantic.fetches import Fetch, Fetches, value_key
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_arrays import is_array_of_number, is_logged_array
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
-from tpulint.semantic.regions import CalledStep, Pace, Step
+from tpulint.semantic.regions import Pace, Step
 from tpulint.semantic.tree import FunctionNode, LoopNode
 
 TYPE_CHECKING = False
@@ -26,7 +25,8 @@ _CONDITIONS = (ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.While, ast.Try, ast.c
 class ReadGroup(NamedTuple):
     """Reads behind a boundary whose values can be fetched there once and for all."""
 
-    boundary: ast.Expr
+    boundary: ast.stmt
+    """Comes to it, by itself or by what it holds."""
     reads: tuple[Read, ...]
     tensors: tuple[ast.expr, ...]
     """The different tensors that are read in every turn and not fetched yet, in order of position."""
@@ -62,6 +62,11 @@ class BatchedReads:
             self._memo[node] = None if boundary is None else self._group(node, boundary, pace)
         return self._memo[node]
 
+    def are_fetched(self, loop: Step) -> bool:
+        """Whether values are fetched together behind the boundary already."""
+        boundary = self._index.boundaries.sync_of(loop)
+        return boundary is not None and self._fetches.behind(boundary) is not None
+
     def now_and_then(self, loop: Step) -> list[ReadGroup]:
         """The same of reads that not every turn makes: in blocks behind the boundary, or behind one of their own."""
         boundaries, main = self._index.boundaries, self.of(loop)
@@ -75,38 +80,22 @@ class BatchedReads:
         served = [read for group in (main, *groups) if group is not None for read in group.reads]
         return [*self._in_blocks(loop, boundary, served), *groups]
 
-    def behind_calls(self, loop: Step) -> list[Read]:
-        """Reads behind a call of a function that comes to the boundary itself: nothing is fetched there.
+    def around_calls(self, loop: Step) -> list[ReadGroup]:
+        """The same where a function, or the loop itself, comes to the boundary within a statement before the reads.
 
-        In the loop, or in a function that it calls, ``self.update(); return loss.item(), penalty.item()``.
+        ``if self.count % n == 0: self.update()`` and ``return loss.item(), norm.item()``: stacked in front of that.
         """
-        index = self._index
-        is_elsewhere = isinstance(loop, CalledStep) and not isinstance(loop, Driver)
-        if is_elsewhere or not isinstance(loop.node, LoopNode) or not index.boundaries.has(loop):
-            return []
-        if any(index.tree.encloses(loop.node, boundary) for boundary in loop.boundaries):
-            return []
-        collected = self._collected_in(loop.node)
-        return [
-            read
-            for read in index.deferrals.reads_of(loop)
-            if read.node not in collected and index.pace_of(read.node) is Pace.STEP
-            if (item := self._item_of_turn(read, loop)) is not None and self._is_unconditional(read, item)
-            if self._is_number(read) or is_array_of_number(index, read)
-            if index.boundaries.is_behind(read.node, loop) and not index.late_values.is_computed_behind(read, loop)
-        ]
+        main = self.of(loop)
+        served = () if main is None else main.reads
+        found = []
+        for holder in (loop.node, *loop.functions):
+            place = self._index.boundaries.passed_within(holder, loop)
+            group = None if place is None else self._group(holder, place, Pace.STEP)
+            if group is not None and not any(read in served for read in group.reads):
+                found.append(group)
+        return found
 
-    def _item_of_turn(self, read: Read, loop: Step) -> ast.stmt | None:
-        """The statement of the body that holds a read: of the loop, or of a function without a boundary of its own."""
-        tree = self._index.tree
-        is_within = tree.encloses(loop.node, read.node)
-        holder = loop.node if is_within else tree.function_of(read.node)
-        if holder is None or (not is_within and any(tree.encloses(holder, one) for one in loop.boundaries)):
-            return None
-        item = tree.child_towards(holder, read.node)
-        return item if isinstance(item, ast.stmt) and item in holder.body else None
-
-    def _in_blocks(self, loop: Step, boundary: ast.Expr, served: Sequence[Read]) -> list[ReadGroup]:
+    def _in_blocks(self, loop: Step, boundary: ast.stmt, served: Sequence[Read]) -> list[ReadGroup]:
         of_blocks: dict[ast.stmt, list[Read]] = {}
         for read, item, is_steady in self._made_in_blocks(loop.node, boundary):
             if is_steady and read not in served:
@@ -123,7 +112,7 @@ class BatchedReads:
         return list(groups.values())
 
     def _made_in_blocks(
-        self, node: LoopNode | FunctionNode, boundary: ast.Expr
+        self, node: LoopNode | FunctionNode, boundary: ast.stmt
     ) -> Iterator[tuple[Read, ast.stmt, bool]]:
         """Reads in blocks behind a boundary that can be fetched in front of it, with the statements that make them.
 
@@ -132,12 +121,12 @@ class BatchedReads:
         from tpulint.semantic.steady_values import is_optional, is_steady
         from tpulint.semantic.whole_numbers import may_lose_its_type
 
-        tree, collected = self._index.tree, self._collected_in(node)
+        tree, collected = self._index.tree, {read.node for read in self.collected_in(node)}
         suite = tree.suite_of(boundary)
         for statement in suite[suite.index(boundary) + 1 :]:
             for read in self._index.reads.inside(statement) if isinstance(statement, ast.If) else ():
                 item = self._item_of_block(read)
-                if item is None or read.node in collected or not self._is_number(read):
+                if item is None or read.node in collected or not self.is_number(read):
                     continue
                 if not self.is_ready(read.tensor, boundary, item) or may_be_on_host(self._index, read.tensor, node):
                     continue
@@ -166,12 +155,12 @@ class BatchedReads:
         whole = len(reads) == 1 and isinstance(behind[0], ast.Assign) and behind[0].value is reads[0].node
         return reads if whole else []
 
-    def _group(self, node: LoopNode | FunctionNode, boundary: ast.Expr, pace: Pace | None) -> ReadGroup | None:
+    def _group(self, node: LoopNode | FunctionNode, boundary: ast.stmt, pace: Pace | None) -> ReadGroup | None:
         from tpulint.semantic.steady_values import may_be_placeholder, raises_of_none
         from tpulint.semantic.whole_numbers import may_lose_its_type
 
         index = self._index
-        collected = self._collected_in(node)
+        collected = {read.node for read in self.collected_in(node)}
         suite = index.tree.suite_of(boundary)
         rest = suite[suite.index(boundary) + 1 :]
         fetch = self._fetches.behind(boundary)
@@ -185,14 +174,14 @@ class BatchedReads:
         arrays = [
             read
             for read, _ in ready
-            if pace is not None and fetch is None and is_array_of_number(index, read) and not self._is_number(read)
+            if pace is not None and fetch is None and is_array_of_number(index, read) and not self.is_number(read)
         ]
         always = [
             read
             for read, statement in ready
             if pace in (None, index.pace_of(read.node))
             and self._is_unconditional(read, statement)
-            and (self._is_number(read) or read in arrays)
+            and (self.is_number(read) or read in arrays)
             and not may_be_placeholder(index, read.tensor, boundary)
             and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
@@ -232,13 +221,12 @@ class BatchedReads:
 
     # ---------------------------------------------------------------- which reads
 
-    def _collected_in(self, node: LoopNode | FunctionNode) -> set[ast.expr]:
+    def collected_in(self, node: LoopNode | FunctionNode) -> list[Read]:
         """Reads for totals and lists that can stay on the device until the loop ends."""
         if not isinstance(node, LoopNode):
-            return set()
+            return []
         totals, lists = self._index.totals.of(node), self._index.filled_lists.of(node)
-        reads = [read for total in totals for read in total.reads] + [read for one in lists for read in one.reads]
-        return {read.node for read in reads}
+        return [read for total in totals for read in total.reads] + [read for one in lists for read in one.reads]
 
     def _is_unconditional(self, read: Read, statement: ast.stmt) -> bool:
         """Whether a read happens whenever its statement is come to."""
@@ -254,7 +242,7 @@ class BatchedReads:
             child = ancestor
         return True
 
-    def is_ready(self, tensor: ast.expr, boundary: ast.Expr, statement: ast.stmt) -> bool:
+    def is_ready(self, tensor: ast.expr, boundary: ast.stmt, statement: ast.stmt) -> bool:
         """Whether an expression has the value it is read with at the boundary already."""
         index = self._index
         at = index.span(boundary).start
@@ -272,11 +260,12 @@ class BatchedReads:
                 names.add(node.id)
             trained = trained or (isinstance(node, ast.Attribute) and node.attr == "grad")
             trained = trained or (isinstance(node, ast.Name | ast.Attribute) and index.kind(node) is Kind.MODULE)
-        if trained and index.deferrals.trains_between(boundary, statement):
+        if trained and (index.effects.trains(boundary) or index.deferrals.trains_between(boundary, statement)):
             return False
-        return not names & index.deferrals.mutated_between(boundary, statement)
+        changed = {path[0] for path in index.effects.of(boundary).changes}
+        return not names & (changed | index.deferrals.mutated_between(boundary, statement))
 
-    def _is_bound_anew(self, use: ast.Name, boundary: ast.Expr, later: list[Binding]) -> bool:
+    def _is_bound_anew(self, use: ast.Name, boundary: ast.stmt, later: list[Binding]) -> bool:
         """Whether what is bound behind a use, ``total = 0`` for the next turn, is taken up in front of the boundary.
 
         Or a tensor, too: a loss of the validation below.
@@ -290,7 +279,8 @@ class BatchedReads:
         earlier = [b for b in index.flow.reaching(use) if b not in later and index.tree.encloses(loop, b.statement)]
         return any(index.flow.dominates(b, boundary) for b in earlier)
 
-    def _is_number(self, read: Read) -> bool:
+    def is_number(self, read: Read) -> bool:
+        """Whether a read gives one number, by itself or in a text."""
         if read.how is How.FORMAT:
             return self._index.scalars.has_one_element(read.tensor) and not is_taken_as_tensor(self._index, read)
         if read.how is How.CAST and isinstance(read.node, ast.Call):
@@ -299,9 +289,9 @@ class BatchedReads:
 
     def _may_be_number(self, read: Read) -> bool:
         """Whether the number can stand where the tensor was read, given that the tensor holds one."""
-        return self._is_number(read) or (read.how is How.FORMAT and not is_taken_as_tensor(self._index, read))
+        return self.is_number(read) or (read.how is How.FORMAT and not is_taken_as_tensor(self._index, read))
 
-    def _given_names(self, reads: list[Read], boundary: ast.Expr) -> dict[ast.Assign, ast.expr]:
+    def _given_names(self, reads: list[Read], boundary: ast.stmt) -> dict[ast.Assign, ast.expr]:
         """Variables that are given one of the numbers and nothing else, where that may happen earlier."""
         index = self._index
         suite = index.tree.suite_of(boundary)

@@ -46,6 +46,17 @@ class Boundaries:
         plain = [item for item in found if item is not None and self._is_plain(item, node)]
         return plain[0] if len(plain) == 1 and None not in found else None
 
+    def passed_within(self, holder: LoopNode | FunctionNode, loop: Step) -> ast.stmt | None:
+        """The last statement of a loop or function that comes to a boundary of a step within it, be it in some turns.
+
+        None where the boundary is a statement there by itself, and where it is not known which it is.
+        """
+        if isinstance(loop, CalledStep) or not loop.boundaries:
+            return None
+        found = [statement for statement in holder.body if self._passes_boundary(statement, loop, [])]
+        own = [self.sync_at(boundary) for boundary in loop.boundaries]
+        return found[-1] if found and found[-1] not in own and None not in own else None
+
     def sync_at(self, boundary: ast.AST) -> ast.Expr | None:
         """The statement of a boundary that is a call for nothing else (but an update)."""
         statement = self._index.statement_of(boundary)

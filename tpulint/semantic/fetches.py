@@ -32,13 +32,13 @@ class Fetches:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
 
-    def behind(self, boundary: ast.Expr) -> Fetch | None:
+    def behind(self, boundary: ast.stmt) -> Fetch | None:
         """The fetch right behind a boundary of what is stacked in front of it."""
         suite = self._index.tree.suite_of(boundary)
         at = suite.index(boundary)
         return self._fetch(suite[at + 1], suite[:at]) if at + 1 < len(suite) else None
 
-    def in_block(self, boundary: ast.Expr) -> Fetch | None:
+    def in_block(self, boundary: ast.stmt) -> Fetch | None:
         """The first such fetch of some turns, ``if step % 10 == 0:``, whose numbers nothing needs but its block."""
         suite = self._index.tree.suite_of(boundary)
         at = suite.index(boundary)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _DEPTH = 4
 
 
-def may_be_placeholder(index: SemanticIndex, tensor: ast.expr, boundary: ast.Expr) -> bool:
+def may_be_placeholder(index: SemanticIndex, tensor: ast.expr, boundary: ast.stmt) -> bool:
     """Whether a part of an expression may still be None or a number at the boundary: ``aux = None`` above the loop."""
     for node in (tensor, *index.tree.inside(tensor)):
         if isinstance(node, ast.Name) and not index.qualified_name(node):
@@ -27,7 +27,7 @@ def may_be_placeholder(index: SemanticIndex, tensor: ast.expr, boundary: ast.Exp
     return False
 
 
-def is_steady(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
+def is_steady(index: SemanticIndex, read: Read, boundary: ast.stmt) -> bool:
     """Whether what is read now and then behind a boundary is a tensor in every turn."""
     tensor, flow = read.tensor, index.flow
     names = [
@@ -47,7 +47,7 @@ def is_steady(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
     return not may_be_placeholder(index, tensor, boundary) and not _is_asked_for(index, read, boundary)
 
 
-def is_optional(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
+def is_optional(index: SemanticIndex, read: Read, boundary: ast.stmt) -> bool:
     """Whether what is read now and then behind a boundary is a variable that each turn gives a tensor or None anew.
 
     Where it is None nothing reads it: that would raise.
@@ -71,7 +71,7 @@ def raises_of_none(read: Read) -> bool:
     return read.how in (How.COPY, How.CAST)
 
 
-def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.Expr) -> bool:
+def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.stmt) -> bool:
     """Whether a list or dict holds an element in every turn: ``logs["aux"]`` may be put in by some turns only."""
     container, key = element.value, element.slice
     if index.is_device_tensor(container):
@@ -114,7 +114,7 @@ def _mentions_of(index: SemanticIndex, container: ast.Name | ast.Attribute) -> l
     return list(index.names.mentions(container.id, index.names.scope_of(container)))
 
 
-def _is_put_in(index: SemanticIndex, mention: ast.expr, element: ast.Subscript, boundary: ast.Expr) -> bool:
+def _is_put_in(index: SemanticIndex, mention: ast.expr, element: ast.Subscript, boundary: ast.stmt) -> bool:
     """``logs["aux"] = loss`` or ``losses.append(loss)`` in front of the boundary, in every turn that comes to it."""
     parent, statement = index.parent(mention), index.statement_of(mention)
     if isinstance(parent, ast.Subscript):
@@ -129,7 +129,7 @@ def _is_put_in(index: SemanticIndex, mention: ast.expr, element: ast.Subscript, 
     return isinstance(child, ast.stmt) and index.tree.suite_of(child) is index.tree.suite_of(statement)
 
 
-def _at_boundary(index: SemanticIndex, name: ast.Name, boundary: ast.Expr) -> list[Binding]:
+def _at_boundary(index: SemanticIndex, name: ast.Name, boundary: ast.stmt) -> list[Binding]:
     """The bindings whose value a variable may have there: none in front of one that each turn makes."""
     bindings = index.flow.reaching(name)
     begin = _bound_in_turn(index, bindings, boundary)
@@ -139,7 +139,7 @@ def _at_boundary(index: SemanticIndex, name: ast.Name, boundary: ast.Expr) -> li
     return [binding for binding in bindings if begin <= index.span(binding.node).start < end]
 
 
-def _bound_in_turn(index: SemanticIndex, bindings: tuple[Binding, ...], boundary: ast.Expr) -> int | None:
+def _bound_in_turn(index: SemanticIndex, bindings: tuple[Binding, ...], boundary: ast.stmt) -> int | None:
     """Where the last of the bindings stands that each turn makes in front of its boundary."""
     loop, function, end = index.tree.loop_of(boundary), index.function_of(boundary), index.span(boundary).start
     return max(
@@ -155,7 +155,7 @@ def _bound_in_turn(index: SemanticIndex, bindings: tuple[Binding, ...], boundary
     )
 
 
-def _is_added_up(index: SemanticIndex, binding: Binding, boundary: ast.Expr) -> bool:
+def _is_added_up(index: SemanticIndex, binding: Binding, boundary: ast.stmt) -> bool:
     """Whether a loop in front of the boundary, over the parts of a batch, adds to a total in each of its turns."""
     top, holder = binding.statement, index.parent(binding.statement)
     while isinstance(holder, ast.For) and not index.tree.encloses(holder, boundary):
@@ -181,7 +181,7 @@ def _keeps_place(index: SemanticIndex, value: ast.expr | None, path: tuple[int, 
     return isinstance(value, ast.Constant)
 
 
-def _is_emptied(index: SemanticIndex, use: ast.Attribute, boundary: ast.Expr) -> bool:
+def _is_emptied(index: SemanticIndex, use: ast.Attribute, boundary: ast.stmt) -> bool:
     """Whether the file sets such an attribute to None or a number, and the turn does not set it anew."""
     emptied = any(
         isinstance(statement := index.statement_of(node), ast.Assign | ast.AnnAssign)
@@ -192,7 +192,7 @@ def _is_emptied(index: SemanticIndex, use: ast.Attribute, boundary: ast.Expr) ->
     return emptied and _bound_in_turn(index, index.flow.reaching_attribute(use), boundary) is None
 
 
-def _is_asked_for(index: SemanticIndex, read: Read, boundary: ast.Expr) -> bool:
+def _is_asked_for(index: SemanticIndex, read: Read, boundary: ast.stmt) -> bool:
     """Whether a condition around a read asks for what is read: ``if aux is not None``."""
     parts = {
         ast.dump(node)

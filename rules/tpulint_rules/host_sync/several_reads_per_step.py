@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
@@ -11,6 +11,7 @@ from tpulint.semantic import Read, SemanticIndex, Step, Use
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch, value_key
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
+from tpulint.semantic.lone_reads import lone_reads
 from tpulint_rules.host_sync._device_values import torch_text
 from tpulint_rules.host_sync._value_names import value_name
 from tpulint_rules.host_sync.tensor_read_in_step_loop import costly_reads, reads_kept_elsewhere
@@ -24,34 +25,46 @@ _IN_FUNCTION = "Stack them in front of the boundary, in the function that comes 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every read of a turn, where there are at least two behind the boundary."""
     index = ctx.index
-    for step in (*index.steps, *index.steps_called):
-        yield from _reads_behind_calls(ctx, step)
-    for loop in (*index.steps, *index.regions.evaluation_loops):
+    for loop in index.regions.evaluation_loops:
         group = index.batched_reads.of(loop)
-        if isinstance(loop, Step):
-            yield from _reads_of_items(ctx, loop)
-            yield from _reads_now_and_then(ctx, loop)
-        if group is None:
-            continue
-        fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
-        fetch_together(fix, index, group)
-        where = "step" if isinstance(loop, Step) else "evaluation batch"
-        for read in group.reads:
-            text = f"`{short(ctx.text(read.tensor))}`"
-            fetch = group.fetch
-            known = fetch is not None and not fetch.is_in_block and value_key(read.tensor) in fetch.values
-            message = (
-                f"{text} is fetched once more in every {where}"
-                if known
-                else f"{text} is one of {len(group.reads)} values fetched one by one in every {where}"
-            )
-            certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
-            yield ctx.finding(read.node, message, fix, certainty=certainty)
+        if group is not None:
+            yield from _reads_of_group(ctx, group, "evaluation batch")
+    for step in index.steps:
+        items = find_item_reads(index, step)
+        yield from _reads_of_items(ctx, items)
+        rare = index.batched_reads.now_and_then(step)
+        yield from _reads_now_and_then(ctx, rare)
+        group = index.batched_reads.of(step)
+        groups = [*([] if group is None else [group]), *index.batched_reads.around_calls(step)]
+        for group in groups:
+            yield from _reads_of_group(ctx, group, "step")
+        served = [read for group in (*groups, *rare) for read in group.reads]
+        served += [read for one in items for read in one.reads]
+        is_fetched = bool(groups or items) or index.batched_reads.are_fetched(step)
+        yield from _lone_reads(ctx, step, served, is_fetched=is_fetched)
+    for called in index.steps_called:
+        yield from _lone_reads(ctx, called, [], is_fetched=False)
 
 
-def _reads_now_and_then(ctx: FileContext, loop: Step) -> Iterator[Finding]:
+def _reads_of_group(ctx: FileContext, group: ReadGroup, turn: str) -> Iterator[Finding]:
+    fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
+    fetch_together(fix, ctx.index, group)
+    for read in group.reads:
+        text = f"`{short(ctx.text(read.tensor))}`"
+        fetch = group.fetch
+        known = fetch is not None and not fetch.is_in_block and value_key(read.tensor) in fetch.values
+        message = (
+            f"{text} is fetched once more in every {turn}"
+            if known
+            else f"{text} is one of {len(group.reads)} values fetched one by one in every {turn}"
+        )
+        certainty = Certainty.CERTAIN if read.certain else Certainty.LIKELY
+        yield ctx.finding(read.node, message, fix, certainty=certainty)
+
+
+def _reads_now_and_then(ctx: FileContext, groups: Sequence[ReadGroup]) -> Iterator[Finding]:
     """Reads that are made together, but not in every step."""
-    for group in ctx.index.batched_reads.now_and_then(loop):
+    for group in groups:
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
         fetch_together(fix, ctx.index, group)
         count = len(group.reads)
@@ -65,25 +78,29 @@ def _reads_now_and_then(ctx: FileContext, loop: Step) -> Iterator[Finding]:
             )
 
 
-def _reads_behind_calls(ctx: FileContext, loop: Step) -> Iterator[Finding]:
-    """Reads behind a call that comes to the boundary: stacked in the loop, they would be a graph of their own."""
-    reads = ctx.index.batched_reads.behind_calls(loop)
-    if len(reads) > 1:
+def _lone_reads(ctx: FileContext, loop: Step, served: Sequence[Read], *, is_fetched: bool) -> Iterator[Finding]:
+    """Reads that no fix brings together: what a call returns that comes to the boundary would be a graph of its own.
+
+    One is the price of knowing anything; beside others that are fetched, it is one too many.
+    """
+    reads = lone_reads(ctx.index, loop, served)
+    if len(reads) + is_fetched > 1:
         elsewhere = reads_kept_elsewhere(ctx.index)
         told = {read.node for read, _, _ in costly_reads(ctx, loop, elsewhere)}
         reads = [read for read in reads if read.node not in told | elsewhere]
-    for read in reads if len(reads) > 1 else ():
+    for read in reads if len(reads) + is_fetched > 1 else ():
+        count = len(reads) + len(served)
         yield ctx.finding(
             read.node,
-            f"`{short(ctx.text(read.tensor))}` is one of {len(reads)} values fetched one by one in every step",
+            f"`{short(ctx.text(read.tensor))}` is one of {count} values fetched one by one in every step",
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             help=_IN_FUNCTION,
         )
 
 
-def _reads_of_items(ctx: FileContext, loop: Step) -> Iterator[Finding]:
+def _reads_of_items(ctx: FileContext, found: Sequence[ItemReads]) -> Iterator[Finding]:
     """Tensors of a container that are read one by one."""
-    for items in find_item_reads(ctx.index, loop):
+    for items in found:
         fix = ctx.fix("Fetch the values together", Applicability.UNSAFE, REASON, Scope.EXPRESSION)
         fetch_items(fix, ctx.index, items)
         for read in items.reads:
