@@ -73,12 +73,18 @@ class ChosenClasses:
             found += [None] if not options and not of_module else []
             for others, option, file in options:
                 item = others.definition_in(option, file)
+                if file is None and others is self._imported and self._is_of_torch(option):
+                    continue  # nothing of the project runs there
                 if member and item is not None:
                     is_file = isinstance(item.node, ast.Module)
                     item = item.file.imported.exported(member, item.file) if is_file else None
                 found.append(item)
         known = [item for item in found if item is not None and item.is_class]
         return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+
+    def _is_of_torch(self, node: ast.expr) -> bool:
+        """``nn.GRU``"""
+        return (self._names.qualified(node) or "").startswith("torch.nn.")
 
     def _created(self, func: ast.expr) -> list[Definition]:
         """The module classes of which ``create_model(name)`` makes an instance of one."""

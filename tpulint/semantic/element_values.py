@@ -213,7 +213,9 @@ class ElementValues:
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
             return value
         if value.kind is Kind.MODULE:
-            return Value(Kind.MODULE, certain=False) if not path and not self._is_module_dict(node) else UNKNOWN
+            # Of modules only lists of modules can be unpacked: `for norm, layer in self.layers`.
+            are_places = all(isinstance(at, int) for at in path)
+            return Value(Kind.MODULE, certain=False) if are_places and not self._is_module_dict(node) else UNKNOWN
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
             return self._kinds.content(node.func.value, None, depth) if path == (1,) else UNKNOWN
         return self._kinds.content(node, None, depth) if not path else UNKNOWN

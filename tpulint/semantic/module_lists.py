@@ -65,9 +65,18 @@ class ModuleLists:
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
     def gone_through(self, node: ast.expr, path: tuple[int, ...], depth: int = 0) -> list[ast.expr]:
-        """What a loop gives a variable: ``for layer in self.layers``, ``for i, layer in enumerate(self.layers)``."""
-        container = container_of(self._names, node, path)
-        return [] if container is None else self.parts_of(container, depth)
+        """What a loop gives a variable: ``for layer in self.layers``, ``for i, layer in enumerate(self.layers)``.
+
+        Of a list of lists, ``for norm, layer in self.layers``, what stands at that place in each.
+        """
+        container, places = _source_of(self._names, node, path)
+        parts = self.parts_of(container, depth)
+        for place in places:
+            inner = [self.parts_of(part, depth + 1) for part in parts if _is_written(self._names, part)]
+            if len(inner) < len(parts):
+                return []  # one of them may be anything
+            parts = [one[place] for one in inner if 0 <= place < len(one)]
+        return parts
 
     def _written(self, items: list[ast.expr], depth: int) -> list[ast.expr]:
         found: list[ast.expr] = []
@@ -98,15 +107,29 @@ class ModuleLists:
 
 def container_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
     """What the elements come from that a loop over an expression gives a variable; None where that cannot be told."""
+    container, places = _source_of(names, node, path)
+    return None if places else container
+
+
+def _source_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> tuple[ast.expr, tuple[int, ...]]:
+    """What a loop takes its elements from, and which places of an element it gives a variable, from outside in."""
     if isinstance(node, ast.Call) and node.args:
         name = names.qualified(node.func)
         if name == "builtins.enumerate" and path[:1] == (1,):
-            return container_of(names, node.args[0], path[1:])
+            return _source_of(names, node.args[0], path[1:])
         if name == "builtins.zip" and path and 0 <= path[0] < len(node.args):
-            return container_of(names, node.args[path[0]], path[1:])
+            return _source_of(names, node.args[path[0]], path[1:])
         if name == "builtins.reversed":
-            return container_of(names, node.args[0], path)
-    return None if path else node
+            return _source_of(names, node.args[0], path)
+    return node, path
+
+
+def _is_written(names: Names, node: ast.expr) -> bool:
+    """Whether the places of a list are known: ``ModuleList([norm, layer])``, ``(norm, layer)``."""
+    if isinstance(node, ast.Call):
+        named = names.qualified(node.func) == "torch.nn.ModuleList" and len(node.args) == 1
+        return named and _is_written(names, node.args[0])
+    return isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts)
 
 
 def _is_like(node: ast.expr, text: str) -> bool:
