@@ -38,6 +38,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     yield from failing_gradients(ctx)
     if not index.turn_code.exists:
         return
+    told: set[tuple[int, str]] = set()
     for call in index.turn_code.nodes(ast.Call):
         found = _operation(ctx, call) or _of_distribution(ctx, call) or _factored(ctx, call)
         gradient = found is None
@@ -48,6 +49,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         operation, tensor = found
         if gradient and (turn != STEP or not index.regions.records_gradient(call)):
             continue
+        place = (index.span(call).start, operation)
+        if place in told:
+            continue  # `x.unfold(2, 3, 1).unfold(3, 3, 1)` begins in one place
+        told.add(place)
         yield ctx.finding(
             call,
             f"{'the gradient of ' if gradient else ''}`{operation}` runs on the host in every {turn}: "
