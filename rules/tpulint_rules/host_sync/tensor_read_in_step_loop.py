@@ -13,6 +13,7 @@ from tpulint.semantic.stand_ins import reads_of_stand_ins
 from tpulint.semantic.summed_lists import summed_list
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
+from tpulint_rules.host_sync._moved_branches import moved_with_condition
 from tpulint_rules.host_sync._there_and_back import there_and_back
 
 TYPE_CHECKING = False
@@ -48,6 +49,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
         for read, pace, kept in costly:
             if read.how in hows:
                 fix = kept or there_and_back(ctx, read) or together.get(read.node) or _held_back(ctx, read, loop)
+                fix = fix or moved_with_condition(ctx, read, loop)
                 yield _finding(ctx, read, pace, loop, fix)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows, taken)
