@@ -1457,6 +1457,22 @@ def test_right_without_a_gpu(text: str) -> None:
     assert lint(SourceFile.from_text(f"import torch\n{text}"), settings, CATALOGUE).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("asserted", "new"),
+    [
+        ('assert str(net.weight.device) == "cuda:0"', 'assert str(net.weight.device) == "xla:0"'),
+        ('assert "cuda:0" == str(net.bias.device)', 'assert "xla:0" == str(net.bias.device)'),
+        ('assert str(net.weight.device) != "cuda:0"', 'assert str(net.weight.device) != "cuda:0"'),
+        ('assert net.device.type == "cuda"', 'assert net.device.type == "cuda"'),  # a kernel may need it
+        ('assert str(net.name) == "cuda:0"', 'assert str(net.name) == "cuda:0"'),
+        ('print(str(net.weight.device) == "cuda:0")', 'print(str(net.weight.device) == "cuda:0")'),
+    ],
+)
+def test_places_that_are_asserted_by_their_names(asserted: str, new: str) -> None:
+    text = f"import torch\n\nnet = torch.nn.Linear(2, 2).cuda()\n{asserted}\n"
+    assert port(text).text.endswith(f"{new}\n")
+
+
 @pytest.mark.parametrize(("file", "is_told"), [("gpu", True), ("other", False)])
 def test_modules_called_for_gpus_that_the_project_has(tmp_path: Path, file: str, is_told: bool) -> None:
     """Others are extensions, which nobody can build without CUDA."""

@@ -136,7 +136,18 @@ class DeviceNames:
         if other is None or self._flow.compared.is_way(other) or (is_same and is_never_text(self._index, other)):
             return False
         beside = _is_type_of_tensor(other) and self._flow.compared.decides_move(comparison)
-        return beside or self._flow.derives(other)
+        return beside or self._is_asserted_place(comparison, other) or self._flow.derives(other)
+
+    def _is_asserted_place(self, comparison: ast.Compare, other: ast.expr) -> bool:
+        """``assert str(x.device) == "cuda:0"``, which fails once x is on another device.
+
+        A type that is asserted may be what a kernel needs.
+        """
+        asked = other.args[0] if isinstance(other, ast.Call) and len(other.args) == 1 else None
+        is_text = asked is not None and self._is_call_to(other, "builtins.str")
+        is_place = isinstance(asked, ast.Attribute) and asked.attr == "device"
+        is_asserted = isinstance(self._tree.parents[comparison], ast.Assert)
+        return is_text and is_place and is_asserted and isinstance(comparison.ops[0], ast.Eq)
 
     def _is_whole_pattern(self, node: ast.expr) -> bool:
         """Whether ``case "cuda":`` compares the subject itself, not a part of it."""
