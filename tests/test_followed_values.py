@@ -2909,3 +2909,25 @@ def test_what_is_only_given_another_dtype_stays_where_it_is(tmp_path: Path, conv
     """
     )
     agree(tmp_path, main=program)
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ("results[-1].loss", True),
+        ("results[0].loss", False),  # of another element nobody knows
+        ("results[-1].size", False),
+        ("results[turn].loss", False),
+    ],
+)
+def test_losses_of_objects_in_a_list(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """Gradients go back through it, so that it is a tensor of the step."""
+    program = f"""
+    for turn, (x, y) in enumerate(loader):
+        results = []
+        results.append(run(model, x.to(device), y))
+        assert torch.isfinite({asked}){"  # TPU103" if is_told else ""}
+        results[-1].loss.backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=SETUP + program)

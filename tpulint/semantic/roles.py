@@ -166,7 +166,16 @@ class Roles:
         return ()
 
     def _inherited(self, node: ast.Attribute) -> tuple[Inherited, ...]:
-        """The class and the name, for ``self.name`` in a class with a base; the variable for ``dataset.model``."""
+        """The class and the name, for ``self.name`` in a class with a base; the variable for ``dataset.model``.
+
+        Also the variable of a list, with the place in it, for ``results[-1].loss``.
+        """
+        if isinstance(node.value, ast.Subscript) and isinstance(node.value.value, ast.Name):
+            at = node.value.slice
+            if not isinstance(at.operand if isinstance(at, ast.UnaryOp) else at, ast.Constant):
+                return ()
+            name = f"[{self._tree.text(at)}].{node.attr}"
+            return tuple((binding, name) for binding in self._flow.reaching(node.value.value))
         if not isinstance(node.value, ast.Name):
             return ()
         if node.value.id != "self":
