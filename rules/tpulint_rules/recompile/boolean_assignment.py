@@ -12,11 +12,9 @@ from tpulint.semantic import Kind
 
 _WRITTEN = (Kind.TENSOR, Kind.UNKNOWN)
 """What a mask of the device may choose of; where that lies on the host, the mask is fetched."""
-_MASKS = r"(?:\w+_)?(?:dones?|masks?|terminals?|terminated|truncated)(?:_mask|_batch|_flags?)?|is_\w+"
+_MASKS = r"(?:\w+_)?(?:dones?|terminals?|terminated|truncated)(?:_mask|_batch|_flags?)?|is_\w+"
 """Names of tensors that say yes or no of each element."""
 _BY_NAME = "If it holds truth values, write with `masked_fill_`, which reads none of them"
-_CHOOSING = r"choice|perm|randint|sample|topk|sort|nonzero|where|arange|index|idx"
-"""Words in what makes places instead, which masks of what is left out are called as well."""
 _SAME = "The same elements get the same value, in place."
 _ROWS = (
     "Both tensors have the shape of the mask, but for dimensions behind it: otherwise this raises where torch did not."
@@ -61,8 +59,6 @@ def _is_named_mask(ctx: FileContext, node: ast.Subscript) -> bool:
     if not isinstance(statement, ast.Assign) or statement.targets != [node] or not _is_number(ctx, statement.value):
         return False
     made = [one.value for one in index.flow.reaching(mask) if one.value is not None]
-    if "mask" in mask.id and any(re.search(_CHOOSING, index.text(value)) for value in made):
-        return False
     lists = [node for value in made for node in ast.walk(value) if isinstance(node, ast.List)]
     if any(isinstance(item, ast.Constant) and type(item.value) is int for one in lists for item in one.elts):
         return False
