@@ -216,6 +216,8 @@ LIGHTNING = """\
         ("object", "loader", "", "trainer.test(net, Data().loader())", "TPU516", "TPU510"),
         ("object", "train_dataloader", "", "other.fit(net, Data().train_dataloader())", "", ""),
         ("object", "loader", "accelerator='cpu'", "trainer.fit(net, Data().loader())", "", ""),
+        ("Samples", "train_dataloader", "accelerator='cpu'", "trainer.fit(net, Data())", "", ""),
+        ("Samples", "train_dataloader", "accelerator='gpu'", "trainer.fit(net, Data())", "TPU501", "TPU510"),
         ("object", "loader", "", "trainer.tune(net, Data().loader())", "", ""),
     ],
 )

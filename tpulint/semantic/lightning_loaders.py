@@ -39,6 +39,9 @@ _METHODS = {
 def sources_of_lightning(index: SemanticIndex) -> Iterator[_Source]:
     """What loops of Lightning run over that this file gives them, with what the turns are called."""
     text = index.source.text
+    trainers = [call for call in index.calls if _makes_trainer(index, call)] if "lightning" in text else []
+    if trainers and all(map(_stays_on_host, trainers)):
+        return
     for owner in index.tree.classes if "_dataloader" in text else ():
         for name, turn in _HOOKS.items() if _is_of_lightning(index, owner) else ():
             hook = index.definitions.method(owner, name)
@@ -81,9 +84,18 @@ def _each(index: SemanticIndex, value: ast.expr) -> Iterator[ast.expr]:
 def _is_trainer(index: SemanticIndex, node: ast.expr) -> bool:
     """Whether an object is a trainer of Lightning that is not told to stay on the host."""
     made = [one.node for one in index.moves.creations.of(node) if isinstance(one.node, ast.Call) and not one.path]
-    named = [one for one in made if (index.qualified_name(one.func) or "").startswith(_PACKAGES)]
-    return any((index.qualified_name(one.func) or "").endswith(_TRAINERS) for one in named) and not any(
+    trainers = [call for call in made if _makes_trainer(index, call)]
+    return bool(trainers) and not any(map(_stays_on_host, trainers))
+
+
+def _makes_trainer(index: SemanticIndex, call: ast.Call) -> bool:
+    name = index.qualified_name(call.func) or ""
+    return name.startswith(_PACKAGES) and name.endswith(_TRAINERS)
+
+
+def _stays_on_host(trainer: ast.Call) -> bool:
+    """``Trainer(accelerator="cpu")``"""
+    return any(
         keyword.arg == "accelerator" and isinstance(keyword.value, ast.Constant) and keyword.value.value in _HOSTS
-        for one in named
-        for keyword in one.keywords
+        for keyword in trainer.keywords
     )
