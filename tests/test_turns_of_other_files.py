@@ -1276,3 +1276,69 @@ def test_what_a_program_runs_of_others_is_followed_whether_or_not_it_reads(
             {kept}
     """
     agree(tmp_path, engine=engine, main=program)
+
+
+LEAVES_PENDING = """
+    import torch
+    from torch import nn
+
+
+    class Trainer:
+        def __init__(self):
+            self.net = nn.Linear(8, 8).to("cuda")
+
+        @torch.no_grad()
+        def test(self, x):
+            y = self.net(x.to("cuda"))
+            loss = y.pow(2).mean()
+            END
+            return GIVEN
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "end", "loop", "turn", "is_told"),
+    [
+        ("loss.item(), y", "pass", "for x in test_loader", "loss, y = trainer.test(x)", True),
+        ("loss.item(), y * 2", "pass", "for i, x in enumerate(test_loader)", "loss, y = trainer.test(x)", True),
+        ("y", "pass", "for x in test_loader", "y = trainer.test(x)", True),
+        ("loss.item()", "pass", "for x in test_loader", "y = trainer.test(x)", False),  # nothing is left
+        ("loss.item(), y.cpu()", "pass", "for x in test_loader", "loss, y = trainer.test(x)", False),
+        ("loss.item(), y", "torch_xla.sync()", "for x in test_loader", "loss, y = trainer.test(x)", False),
+        ("loss.item(), y", "pass", "for x in test_loader", "loss, y = trainer.test(x)\n        print(y.cpu())", False),
+        (
+            "loss.item(), y",
+            "pass",
+            "for x in test_loader",
+            "loss, y = trainer.test(x)\n        torch_xla.sync()",
+            False,
+        ),
+        ("loss.item(), y", "pass", "for x in range(3)", "loss, y = trainer.test(x)", False),  # no batches
+    ],
+)
+def test_what_an_evaluation_in_another_file_leaves_to_be_computed(
+    tmp_path: Path, given: str, end: str, loop: str, turn: str, is_told: bool
+) -> None:
+    """The boundary stands behind the call, in a file that names no device itself."""
+    program = f"""
+    import torch
+    import torch_xla
+    from trainer import Trainer
+
+    def run(test_loader):
+        trainer, total = Trainer(), 0
+        {loop}:{"  # TPU302" if is_told else ""}
+            {turn.replace("        ", "            ")}
+            total += 1
+        print(total)
+    """
+    trainer = LEAVES_PENDING.replace("GIVEN", given).replace("END", end)
+    agree(
+        tmp_path,
+        "TPU302",
+        main=program,
+        trainer=trainer.replace("import torch\n", "import torch\n    import torch_xla\n"),
+    )
+    tpulint("--fix", "--select", "TPU302", ".", cwd=tmp_path)
+    behind = f"        {turn}\n        torch_xla.sync()\n"
+    assert (behind in (tmp_path / "main.py").read_text()) is is_told

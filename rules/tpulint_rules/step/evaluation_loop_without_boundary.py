@@ -11,6 +11,7 @@ from tpulint.semantic import LoopNode
 from tpulint.semantic.reading_calls import ReadingCalls
 from tpulint_rules.step._host_loops import runs_on_host
 from tpulint_rules.step._kept_pending import SAFE, kept_pending
+from tpulint_rules.step._left_pending import left_pending
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
@@ -20,10 +21,12 @@ KEPT = "Weights kept on the device are loaded again: with a boundary behind the 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every evaluation loop without a boundary."""
     index = ctx.index
-    if not index.kinds.mentions_device:
-        return
+    pending = left_pending(index)
+    places = {loop: left.statement for loop, left in pending.items()}
+    if index.kinds.mentions_device:
+        places |= {loop: index.turns.evaluation_place(loop) for loop in index.regions.evaluation_loops}
     reading_calls = ReadingCalls(index)
-    for loop in index.regions.evaluation_loops:
+    for loop, place in places.items():
         if index.regions.boundaries_in(loop) or index.clocks.ends_batch(loop) or runs_on_host(ctx, loop):
             continue
         if reading_calls.run_turns(loop):
@@ -31,7 +34,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
         if index.kept_states.are_deleted:
             fix.lower(Applicability.UNSAFE, KEPT)
-        place = index.turns.evaluation_place(loop)
         fix.insert_after(place, fix.emit.boundary(place))
         last = loop.test if isinstance(loop, ast.While) else loop.iter
         where = Span(index.span(loop).start, index.span(last).end)
@@ -40,9 +42,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if index.regions.evaluation.batches.gathers_gradients(loop)
             else "evaluation loop"
         )
-        message = f"{name} has no step boundary: {_READ if _reads_each_batch(ctx, loop) else _ONE_GRAPH}"
+        is_read = _reads_each_batch(ctx, loop) or (loop in pending and pending[loop].is_read)
+        message = f"{name} has no step boundary: {_READ if is_read else _ONE_GRAPH}"
         yield ctx.finding(where, message, fix, runs=loop)
-    yield from kept_pending(ctx)
+    if index.kinds.mentions_device:
+        yield from kept_pending(ctx)
 
 
 def _reads_each_batch(ctx: FileContext, loop: LoopNode) -> bool:
