@@ -2232,6 +2232,48 @@ def test_several_gpus_in_a_list_are_reported_without_a_fix() -> None:
     assert result.findings
 
 
+@pytest.mark.parametrize(
+    ("chosen", "ported"),
+    [
+        ('PLACES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]', 'PLACES = ["cpu", "xla"]'),
+        ('PLACES = ("cuda:0",) if torch.cuda.is_available() else ("cpu",)', 'PLACES = ("xla",)'),
+        ('PLACES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])', 'PLACES = ["cpu"] + (["xla"])'),
+        (
+            'PLACES = ["cpu"]\nif torch.cuda.is_available():\n    PLACES.append("cuda")',
+            'PLACES = ["cpu"]\nPLACES.append("xla")',
+        ),
+        (
+            'PLACES = ["cpu"]\nif torch.cuda.is_available():\n    PLACES += ["cuda"]',
+            'PLACES = ["cpu"]\nPLACES += ["xla"]',
+        ),
+        (
+            'PLACES = ["cpu"]\nif torch.cuda.is_available():\n    PLACES.extend(["cuda"])',
+            'PLACES = ["cpu"]\nPLACES.extend(["xla"])',
+        ),
+        (
+            'def places():\n    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]',
+            'def places():\n    return ["cpu", "xla"]',
+        ),
+    ],
+)
+def test_devices_that_a_question_adds_to_a_list_are_chosen_with_it(chosen: str, ported: str) -> None:
+    """Whoever goes through the list, in this file or another."""
+    assert port(f"import torch\n{chosen}\n").text.endswith(f"\n{ported}\n")
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        'WORDS = ["cpu", "cuda"]',  # nobody asks: tests that are skipped
+        'WORDS = ["cpu", "cuda", "fast"]\nWORDS += ["cuda"]',
+        'WORDS = ["fast"]\nWORDS.append("cuda")',
+    ],
+)
+def test_lists_of_words_are_left(chosen: str) -> None:
+    text = f"import torch\n{chosen}\nx = torch.ones(2)\n"
+    assert port(text).text == text
+
+
 def test_list_of_names_that_is_no_list_of_devices_stays() -> None:
     text = 'import torch\nBACKENDS = ["cuda", "mps"]\nx = torch.ones(2).to("cuda")\nprint(BACKENDS[0])\n'
     assert 'BACKENDS = ["cuda", "mps"]' in port(text).text

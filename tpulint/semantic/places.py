@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.device_lists import lists_the_host
 from tpulint.semantic.devices_given import is_taken_for_device
 from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.variables import Key, Variables, last_name, says_device
@@ -147,10 +148,21 @@ class Places:
         return False
 
     def _is_list_of_devices(self, sequence: ast.expr) -> bool:
-        """Whether an element of a list that has a name says where something lives: ``x.to(DEVICES[0])``."""
+        """Whether an element of a list that has a name says where something lives: ``x.to(DEVICES[0])``.
+
+        Or a list of devices is chosen by a question for a GPU, ``["cpu", "cuda"] if cuda.is_available() else ["cpu"]``.
+        """
         parent = self._tree.parents[sequence]
-        while isinstance(parent, ast.IfExp) and parent.test is not sequence:
+        is_chosen = False
+        while (isinstance(parent, ast.IfExp) and parent.test is not sequence) or isinstance(parent, ast.BinOp):
+            is_chosen = is_chosen or (isinstance(parent, ast.IfExp) and self._index.guards.asks_cuda(parent.test))
             sequence, parent = parent, self._tree.parents[parent]
+        if is_chosen and lists_the_host(sequence):
+            return True
+        if isinstance(parent, ast.AugAssign):
+            return self._fills_list_of_devices(parent.target)  # DEVICES += ["cuda"]
+        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "extend":
+            return self._fills_list_of_devices(parent.func.value)
         if (
             not isinstance(parent, ast.Assign)
             or len(parent.targets) != 1
@@ -161,10 +173,11 @@ class Places:
 
     def _fills_list_of_devices(self, name: ast.expr) -> bool:
         """Whether a variable is a list of devices, by its name or by what becomes of its elements."""
-        made = [binding.value for binding in self._names.bindings(name)] if isinstance(name, ast.Name) else []
+        bindings = self._names.bindings(name) if isinstance(name, ast.Name) else []
+        made = [binding.value for binding in bindings if binding.kind != "augment"]
         if len(made) != 1 or not isinstance(made[0], ast.List):
             return False
-        return last_name(name).lower() == "devices" or self._has_devices(name)
+        return last_name(name).lower() == "devices" or lists_the_host(made[0]) or self._has_devices(name)
 
     def _has_devices(self, name: ast.expr) -> bool:
         for load in (load for key in self._variables.keys_of(name) for load in self._variables.loads(key)):
