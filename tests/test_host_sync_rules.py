@@ -2946,6 +2946,55 @@ def test_total_starts_where_the_module_is_that_each_turn_wraps(made: str, is_see
     assert (result != text) == is_seen
 
 
+@pytest.mark.parametrize(
+    ("turn", "start"),
+    [
+        ("loss, size = net.losses_of(x, y)", "net"),
+        ("loss = net.head(x).mean()", "net"),
+        ("loss = other_loss.measure(x, y)", None),  # which may have no parameters
+        ("net.register_buffer('seen', x); loss = x.mean()", None),
+    ],
+)
+def test_total_starts_where_the_module_is_of_which_a_method_or_a_part_is_run(turn: str, start: str | None) -> None:
+    text = f"""\
+import torch, torch_xla
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 3)
+
+    def losses_of(self, x, y):
+        out = self.head(x)
+        return nn.functional.mse_loss(out, y), out.pow(2).mean()
+
+    def measure(self, x, y):
+        return nn.functional.mse_loss(x, y)
+
+def train(loader, net, other_loss, optimizer, options):
+    total = 0.0
+    for x, y in loader:
+        if options.cuda:
+            x, y = x.to("xla"), y.to("xla")
+        {turn}
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+        total += loss.item()
+    return total
+
+net, other_loss = Net().to("xla"), Net().to("xla")
+train(loader, net, other_loss, torch.optim.SGD(net.parameters(), 0.1), options)
+"""
+    settings = Settings(fix=True, unsafe_fixes=True, select=("TPU104",))
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE).text
+    if start is None:
+        assert result == text
+    else:
+        assert f"total = torch.zeros(1).to(next({start}.parameters()).device)\n" in result
+
+
 TWO_METERS = """\
 import torch, torch_xla
 model = torch.nn.Linear(3, 3).to("xla")

@@ -114,19 +114,18 @@ def _holds(index: SemanticIndex, test: ast.expr) -> bool:
 
 
 def _module_called(index: SemanticIndex, loop: LoopNode) -> str | None:
-    """A module with parameters that the loop calls, where its name can be read in front of the loop."""
-    scope = index.names.scope_of(loop)
+    """A module with parameters that the loop runs, where its name can be read in front of the loop."""
+    scope, runs = index.names.scope_of(loop), index.regions.evaluation.runs
     calls = [node for node in index.tree.inside(loop, functions=False) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=index.span):
-        func = call.func
-        if isinstance(func, ast.Attribute) and func.attr == "forward":
-            func = func.value
-        if index.kind(func) is not Kind.MODULE:
+        func = call.func if runs.is_run(call) or runs.computes(call) else None
+        # `model.loss(x)` and `model.encoder(x)` run the model, or a part of it.
+        while isinstance(func, ast.Attribute) and not _is_kept(index, func, loop):
+            func = func.value if index.kind(func.value) is Kind.MODULE else None
+        if func is None or index.kind(func) is not Kind.MODULE:
             continue
-        if _is_kept(index, func, loop):
-            return index.text(func)
         if not isinstance(func, ast.Name):
-            continue
+            return index.text(func)
         module = _made_of(index, func, loop)
         found = index.names.find(module.id, scope)
         inside = found is None or any(index.tree.encloses(loop, binding.node) for binding in found[1])
