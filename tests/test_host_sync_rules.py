@@ -4871,6 +4871,63 @@ def test_what_is_put_together_in_one_block_keeps_its_order() -> None:
     assert result.text.removeprefix(SETUP) == EARLY.format(early="", late=late).replace("    \n", "")
 
 
+COPIED = """
+import numpy as np
+for step, (x, y) in enumerate(loader):
+    output, y = model(x.to(device)), y.to(device)
+    loss = F.cross_entropy(output, y)
+    loss.backward()
+    {early}
+    optimizer.step()
+    torch_xla.sync()
+    if {gate}:
+        {late}
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["image = output.detach().cpu().numpy()"],
+        ["image = output.cpu().data.numpy().copy()", "image = np.argmin(image, axis=1)"],
+        ["image = output.detach().cpu().numpy()", "flat = image.reshape(-1)", "image = np.clip(image, 0, flat.max())"],
+        ["image = output.detach().softmax(1).cpu()"],
+    ],
+)
+@pytest.mark.parametrize("gate", ["step % 20 == 1", "np.mod(step, 20) == 1", "not math.fmod(step, 20)"])
+def test_what_is_copied_in_every_step_and_looked_at_in_some_is_copied_there(lines: list[str], gate: str) -> None:
+    result = port(SETUP + COPIED.format(early="\n    ".join(lines), gate=gate, late="show(image)"), select=("TPU101",))
+    late = "\n        ".join([*lines, "show(image)"])
+    assert result.text.removeprefix(SETUP) == COPIED.format(early="", gate=gate, late=late).replace("    \n", "")
+    assert not result.findings
+
+
+def test_copies_of_several_keep_their_order() -> None:
+    lines = ["image = output.cpu().data.numpy()", "image = np.argmin(image, axis=1)", "truth = y.cpu().numpy().copy()"]
+    text = COPIED.format(early="\n    ".join(lines), gate="step % 20 == 1", late="show(image, truth)")
+    late = "\n        ".join([*lines, "show(image, truth)"])
+    assert port(SETUP + text, select=("TPU101",)).text.removeprefix(SETUP) == COPIED.format(
+        early="", gate="step % 20 == 1", late=late
+    ).replace("    \n", "")
+
+
+@pytest.mark.parametrize(
+    "early",
+    [
+        "image = output.detach().cpu().numpy()\n    show(image)",  # looked at in every step
+        "image = output.detach().cpu().numpy()\n    image = augment(image)",  # by what may do more than look
+        "image = output.detach().cpu().numpy()\n    image = np.random.permutation(image)",
+        "weight = model.weight\n    image = weight.detach().cpu().numpy()",  # which the update changes
+        "weight = model.weight.detach()\n    image = weight.view(-1).cpu().numpy()",
+        "image = model.weight.detach().cpu().numpy()",
+        "image = output.detach().cpu().numpy()\n    output.mul_(2)",
+    ],
+)
+def test_copies_that_another_time_would_make_otherwise_stay(early: str) -> None:
+    text = COPIED.format(early=early, gate="step % 20 == 1", late="show(image)")
+    assert "if step % 20 == 1:\n        show(image)\n" in port(SETUP + text, select=("TPU101",)).text
+
+
 SHOWN_AND_KEPT = """
 losses = []
 for step, (x, _) in enumerate(loader):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
+from tpulint.semantic.held_weights import holds_weight
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
@@ -152,7 +153,9 @@ class Effects:
         return self._path(node)
 
     def _is_module(self, node: ast.Name | ast.Attribute) -> bool:
-        return isinstance(node.ctx, ast.Load) and self._index.kind(node) is Kind.MODULE
+        if not isinstance(node.ctx, ast.Load):
+            return False
+        return self._index.kind(node) is Kind.MODULE or (isinstance(node, ast.Name) and holds_weight(self._index, node))
 
     # ---------------------------------------------------------------- changes
 

@@ -14,6 +14,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import returned
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
+from tpulint.semantic.variables import last_name
 
 _BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
 """What stands in names of what a training goes through, and not one step of it."""
@@ -21,6 +22,8 @@ _TRAINS = re.compile(r"(?i)updat|train|learn|optimi")
 """What stands in names of what asks whether a turn is a step."""
 _CONTROL = frozenset({"should_log", "should_save", "should_evaluate"})
 """What the ``TrainerControl`` of Transformers, which callbacks set, says of a turn."""
+_REMAINDERS = ("mod", "remainder", "fmod")
+_MODULES_WITH_REMAINDERS = ("np", "numpy", "math", "operator", "torch")
 _FEW = 8
 """Turns, of as many as an epoch has."""
 
@@ -115,7 +118,7 @@ class Gates:
             # `step % n == 0 or step < 8`
             return any(intervals) and all(map(self._is_rare, test.values))
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod)
+            return _is_remainder(test.operand)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if _is_of_remainder(test):
                 return True
@@ -210,10 +213,17 @@ class Gates:
 
 def _is_of_remainder(test: ast.Compare) -> bool:
     """``step % n == 0``; ``samples % n < size``, where a turn counts more than one."""
-    sides = [isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) for side in (test.left, *test.comparators)]
+    sides = [_is_remainder(side) for side in (test.left, *test.comparators)]
     if len(sides) != 2:
         return False
     return any(sides) if isinstance(test.ops[0], ast.Eq) else sides[0] and isinstance(test.ops[0], ast.Lt)
+
+
+def _is_remainder(node: ast.expr) -> bool:
+    """``step % n`` or ``np.mod(step, n)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
+        return node.func.attr in _REMAINDERS and last_name(node.func.value) in _MODULES_WITH_REMAINDERS
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
 
 
 def _tells_remainder(answer: ast.expr) -> bool:

@@ -215,12 +215,15 @@ def _keep_in_dict(ctx: FileContext, kept: KeptDict) -> FixBuilder:
 
 
 def _make_late(ctx: FileContext, early: EarlyDisplay) -> FixBuilder:
-    """The dict, list or text made in the block that looks at it."""
+    """The dict, list, text or copy made in the block that looks at it."""
     fix = ctx.fix("Put it together where it is looked at", Applicability.UNSAFE, LATE, Scope.LOOP)
-    first, *others = ctx.text(early.statement).split("\n")
-    indent = fix.indent_of(early.statement)
-    fix.insert_before(early.place, "\n".join([first, *(line.removeprefix(indent) for line in others)]))
-    fix.delete(early.statement)
+    lines: list[str] = []
+    for statement in early.statements:
+        first, *others = ctx.text(statement).split("\n")
+        indent = fix.indent_of(statement)
+        lines += [first, *(line.removeprefix(indent) for line in others)]
+        fix.delete(statement)
+    fix.insert_before(early.place, "\n".join(lines))
     return fix
 
 
