@@ -811,6 +811,7 @@ def of_script(choice: str, moved: str, batch: str) -> set[str]:
         ('device = torch.device("cpu")', ".to(device)", ".to(device)"),
         ('name = "cpu"\ndevice = torch.device(name)', ".to(device=device)", ".to(device, torch.float32)"),
         ('device = "cpu"', "\nmodel.to(device)", ""),
+        ('device = torch.device("cpu")  # or cuda', ".to(device)", ".to(device)"),
     ],
 )
 def test_silent_where_the_cpu_is_chosen(choice: str, moved: str, batch: str) -> None:
@@ -824,7 +825,6 @@ def test_silent_where_the_cpu_is_chosen(choice: str, moved: str, batch: str) -> 
         ("from settings import device", '.to("cpu")', ".to(device)"),
         ('device = torch.device("cpu")\nif settings.fast:\n    device = settings.place', ".to(device)", ""),
         ('device = torch.device("cpu")', ".to(settings.device)", ".to(device)"),
-        ('device = torch.device("cpu")  # or cuda', ".to(device)", ".to(device)"),
         ("from settings import place", '.to("cpu")', ".to(place)"),
     ],
 )
