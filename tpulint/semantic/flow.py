@@ -113,12 +113,13 @@ class Flow:
         home, bindings = found
         while isinstance(scope.node, _COMPREHENSIONS) and scope.node is not home.node and scope.parent is not None:
             scope = scope.parent  # a comprehension runs where it stands
+        if home.node is scope.node and not isinstance(home.node, _COMPREHENSIONS):
+            return self._reaching_place(bindings, use)
         known = [binding for binding in bindings if binding.kind != "delete"]
-        if home.node is not scope.node:
-            return self._seen_by_function(known, use) if home.is_module and len(known) > 1 else known
-        if isinstance(home.node, _COMPREHENSIONS):
-            return known  # it stands behind what it is used in
-        return self._reaching_place(bindings, use)
+        if home.node is scope.node:
+            return known  # a comprehension stands behind what it is used in
+        is_followed = home.is_module and 1 < len(known) <= _NEARBY
+        return self._seen_by_function(known, use) if is_followed else known
 
     def _seen_by_function(self, bindings: list[Binding], use: ast.Name) -> list[Binding]:
         """What a variable of the module may be in a function: none that is bound anew before anything runs that."""
