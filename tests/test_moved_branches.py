@@ -53,6 +53,19 @@ def test_a_read_moves_with_its_condition(test: str, body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("context", "moves"),
+    [("torch.autocast('xla')", True), ("torch.no_grad(), torch.autocast('xla')", True), ("records()", False)],
+)
+def test_a_read_moves_out_of_contexts_of_torch(context: str, moves: bool) -> None:
+    branch = indent(f"with {context}:\n    if extractor:\n{indent(PART + TAKEN, ' ' * 8)}\n    z = 1", "    ")
+    text = PROGRAM.format(branch=branch, between="    pass")
+    settings = Settings(select=("TPU101",), fix=True, unsafe_fixes=True)
+    text = lint(SourceFile.from_text(text), settings, CATALOGUE).text
+    assert (f"    torch_xla.sync()\n    if extractor:\n        {TAKEN}\n" in text) is moves
+    assert text.count(".item()") == 1
+
+
+@pytest.mark.parametrize(
     ("test", "body", "between"),
     [
         ("has_parts(log)", PART + TAKEN, "pass"),  # may answer otherwise
