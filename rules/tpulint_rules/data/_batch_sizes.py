@@ -92,12 +92,31 @@ def divides(ctx: FileContext, places: ast.Call) -> bool:
             return True
         if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Sub) and _mentions(ctx, item.right, size):
             return True
+        if _is_cut_to_fit(ctx, item, size):
+            return True
     # The size may have been chosen for the count: `size = count // batches`.
     return any(
         isinstance(item, ast.BinOp) and isinstance(item.op, ast.FloorDiv)
         for value in values_of(ctx, size)
         for item in (value, *ctx.index.tree.inside(value))
     )
+
+
+def _is_cut_to_fit(ctx: FileContext, count: ast.AST, size: ast.expr) -> bool:
+    """Whether samples were cut to whole batches before they are counted: ``words = words[: batches * size]``."""
+    counted = count.args[0] if isinstance(count, ast.Call) and len(count.args) == 1 else None
+    counted = count.value if isinstance(count, ast.Attribute) else counted
+    cuts = values_of(ctx, counted) if isinstance(counted, ast.Name) and is_count_of_samples(ctx, count) else []
+    for cut in cuts:
+        part = cut.slice if isinstance(cut, ast.Subscript) else None
+        if not isinstance(part, ast.Slice) or part.lower is not None or part.upper is None:
+            return False
+        ends = [part.upper, *values_of(ctx, part.upper)]
+        inside = [item for end in ends for item in (end, *ctx.index.tree.inside(end))]
+        is_product = any(isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mult | ast.Mod) for item in inside)
+        if not is_product or not any(_mentions(ctx, end, size) for end in ends):
+            return False
+    return bool(cuts)
 
 
 def _is_difference(count: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""A tensor that is made in every step of one text or one game, as long as that."""
+"""A tensor that is made in every step of one text or one game, as long as that; a batch as long as draws say."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic.drawn_lengths import filled_by_draws
 from tpulint.semantic.turn_code import STEP
 
 _OF_A_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.LongTensor"})
@@ -18,8 +19,13 @@ _CALLERS = 3
 _REPEATING = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp, ast.Lambda)
 
 
+_DRAWN = "Fill each batch up to the longest that can be drawn, and leave the filling out of the loss (`ignore_index`)"
+
+
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
+    if index.outside or index.kinds.mentions_device:
+        yield from _drawn(ctx)
     if not index.turn_code.exists or not index.kinds.mentions_device:
         return
     told: set[tuple[ast.AST, ast.AST]] = set()
@@ -47,6 +53,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "each is another graph to compile",
                 certainty=Certainty.LIKELY,
                 related=((index.span(game), "the game is played here"),),
+            )
+
+
+def _drawn(ctx: FileContext) -> Iterator[Finding]:
+    """Batches of a generator that are as long as it draws."""
+    index = ctx.index
+    for maker in index.batch_makers.all:
+        added = filled_by_draws(index, maker) if maker.turn == STEP else None
+        if added is not None and maker.function is not None:
+            taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
+            yield ctx.finding(
+                added,
+                f"each batch that `{maker.function.name}` makes has another length, as drawn numbers say: each length "
+                "that occurs is another graph to compile",
+                certainty=Certainty.LIKELY,
+                help=_DRAWN,
+                related=taker,
             )
 
 
