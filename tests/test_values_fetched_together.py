@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from marked_files import SETUP as MARKED_SETUP
 from marked_files import agree
 from test_host_sync_rules import SETUP, check, port
 
@@ -339,3 +340,70 @@ for x, y in loader:
         assert "    print(loss_value, accuracy_value)\n" in ported.text
     text = SETUP + loop.format("output[:, 0]")  # of which it is one for each sample
     assert port(text, select=("TPU106",)).text == text
+
+
+METERS = """\
+    import torch
+
+
+    class Meters:
+        def __init__(self, meters):
+            self.meters = meters
+
+        def update(self, {takes}):
+            for name, value in values.items():
+                {read}
+                self.meters[name].update(value)
+    """
+READ = "if isinstance(value, torch.Tensor):\n                    value = value.item()  # TPU106"
+TRAINS = """
+    from meters import Meters
+
+    metrics = Meters(meters)
+    for x, y in loader:
+        optimizer.zero_grad()
+        losses = {{"all": F.mse_loss(model(x.to(device)), y.to(device)), "other": model.weight.pow(2).mean()}}
+        losses["all"].backward()
+        optimizer.step()
+        torch_xla.sync()
+        metrics.update({})
+    """
+
+
+@pytest.mark.parametrize(
+    ("given", "takes", "is_told"),
+    [
+        ("**losses", "**values", True),
+        ('all=losses["all"], other=losses["other"]', "**values", True),
+        ("losses", "values", True),
+        ('all=losses["all"]', "**values", False),  # one is the price of knowing anything
+        ('all=losses["all"].item(), rate=0.1', "**values", False),
+    ],
+)
+def test_what_meters_of_another_file_are_given_is_fetched_one_by_one(
+    tmp_path: Path, given: str, takes: str, is_told: bool
+) -> None:
+    read = READ if is_told else READ.replace("  # TPU106", "")
+    agree(
+        tmp_path,
+        "TPU106",
+        meters=METERS.format(takes=takes, read=read),
+        main="    import torch_xla\n" + MARKED_SETUP + TRAINS.format(given),
+    )
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "value = value if step % 10 else value.item()",
+        "if self.shows(name):\n                    value = value.item()",
+        "value = value.detach()",
+    ],
+)
+def test_what_meters_read_now_and_then_is_left(tmp_path: Path, read: str) -> None:
+    agree(
+        tmp_path,
+        "TPU106",
+        meters=METERS.format(takes="**values", read=read),
+        main="    import torch_xla\n" + MARKED_SETUP + TRAINS.format("**losses"),
+    )

@@ -11,20 +11,28 @@ from tpulint.semantic import Read, SemanticIndex, Step, Use
 from tpulint.semantic.batched_reads import ReadGroup
 from tpulint.semantic.fetches import Fetch, value_key
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
-from tpulint.semantic.lone_reads import lone_reads
+from tpulint.semantic.lone_reads import lone_reads, reads_of_each
 from tpulint_rules.host_sync._device_values import torch_text
 from tpulint_rules.host_sync._value_names import value_name
-from tpulint_rules.host_sync.tensor_read_in_step_loop import costly_reads, reads_kept_elsewhere
+from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of, costly_reads, reads_kept_elsewhere
 
 WIDTH = 120
 """Lines longer than this are broken."""
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 _IN_FUNCTION = "Stack them in front of the boundary, in the function that comes to it, and read what it returns once."
+_PORTED = ("torch_xla", "tpulint_runtime")
+"""Words of every file with a step boundary of its own."""
+_OF_EACH = "Keep the tensors and read them where they are shown, or stack them in front of the boundary."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Every read of a turn, where there are at least two behind the boundary."""
     index = ctx.index
+    for called in index.steps_called:
+        yield from _lone_reads(ctx, called, [], is_fetched=False)
+        yield from _reads_of_each(ctx, called, [])
+    if not index.source.has_any(_PORTED):
+        return  # what comes to the boundary of another file alone
     for loop in index.regions.evaluation_loops:
         group = index.batched_reads.of(loop)
         if group is not None:
@@ -42,8 +50,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         served += [read for one in items for read in one.reads]
         is_fetched = bool(groups or items) or index.batched_reads.are_fetched(step)
         yield from _lone_reads(ctx, step, served, is_fetched=is_fetched)
-    for called in index.steps_called:
-        yield from _lone_reads(ctx, called, [], is_fetched=False)
+        yield from _reads_of_each(ctx, step, served)
 
 
 def _reads_of_group(ctx: FileContext, group: ReadGroup, turn: str) -> Iterator[Finding]:
@@ -96,6 +103,22 @@ def _lone_reads(ctx: FileContext, loop: Step, served: Sequence[Read], *, is_fetc
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             help=_IN_FUNCTION,
         )
+
+
+def _reads_of_each(ctx: FileContext, loop: Step, served: Sequence[Read]) -> Iterator[Finding]:
+    """Reads in a loop over values, each of which is a transfer: a meter for each of the losses."""
+    found = reads_of_each(ctx.index, loop, served)
+    elsewhere = reads_kept_elsewhere(ctx.index) if found else set()
+    told = {read.node for read, _, _ in costly_reads(ctx, loop, elsewhere)} if found else set()
+    for read, dealer in found:
+        if read.node not in told | elsewhere:
+            what, values = short(ctx.text(read.tensor)), short(ctx.text(dealer.iter))
+            yield ctx.finding(
+                read.node,
+                f"`{what}` is fetched for each of `{values}` by itself, in every step{caller_of(loop)}",
+                certainty=Certainty.LIKELY,
+                help=_OF_EACH,
+            )
 
 
 def _reads_of_items(ctx: FileContext, found: Sequence[ItemReads]) -> Iterator[Finding]:
