@@ -127,3 +127,15 @@ def test_a_file_without_a_backward_pass_trains_before_and_after_a_port(step: str
     text = f"import torch\nfrom losses import descend\ndef learn(x):\n{work}"
     found = {rule.code for rule in applicable(text, "python", EVERY, CATALOGUE, called=False)}
     assert "TPU301" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("def overlap(a, b):\n    return (a < b).type(a.type())\n", True),
+        ("def overlap(a, b):\n    return (a < b).type(a.dtype)\n", False),
+        ("a = torch.ones(3)\nb = (a > 0).type(a.type())\nprint(b.sum())\n", False),  # of a program, on the host
+    ],
+)
+def test_a_library_says_nothing_of_devices_and_is_given_what_lies_there(text: str, is_told: bool) -> None:
+    assert codes(f"import torch\n\n{text}") == ["TPU003"] * is_told

@@ -58,7 +58,9 @@ def _types_of_tensors(ctx: FileContext) -> Iterator[Finding]:
     knows_device = index.kinds.mentions_device or bool(index.outside) or index.turn_code.exists
     for call, _ in index.method_calls("type"):
         owner = index.tree.class_of(call)
-        if not knows_device and (owner is None or not index.definitions.is_module_class(owner)):
+        # What a function of a library is given lies where its callers have it.
+        serves = index.function_of(call) is not None and not index.is_program
+        if not (knows_device or serves or (owner is not None and index.definitions.is_module_class(owner))):
             continue
         asked = call.args[0] if len(call.args) == 1 and not call.keywords else None
         if not isinstance(asked, ast.Call) or asked.args or asked.keywords or not isinstance(call.func, ast.Attribute):
