@@ -28,7 +28,6 @@ from tpulint.semantic.method_values import MethodValues
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
-from tpulint.semantic.own_optimizers import OwnOptimizers
 from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
@@ -38,6 +37,10 @@ from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_no
 from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.own_optimizers import OwnOptimizers
 
 
 class Kinds:
@@ -63,7 +66,6 @@ class Kinds:
         self._circles = Circles()
         self.hooks = Hooks(tree, names)
         self.graph_parts = GraphParts(tree, flow, definitions)
-        self.own_optimizers = OwnOptimizers(tree, names, flow)
         self.module_tensors = ModuleTensors(tree, names, definitions)
         self.host = HostOnly(tree, names, flow, definitions, imported)
         self._host_only = self.host.is_certain
@@ -86,6 +88,13 @@ class Kinds:
         """Where tensors lie that are made without a device."""
         self._runs_itself = tree.source.has_any(WORDS_OF_CALLERS)
         """Whether what the file makes may run here; modules of one with definitions alone go where others move them."""
+
+    @cached_property
+    def own_optimizers(self) -> OwnOptimizers:
+        """Optimizers that are classes of the file."""
+        from tpulint.semantic.own_optimizers import OwnOptimizers
+
+        return OwnOptimizers(self._tree, self._names, self._flow)
 
     # ---------------------------------------------------------------- expressions
 

@@ -11,7 +11,6 @@ from tpulint.semantic.contained_objects import ContainedObjects
 from tpulint.semantic.derived_loaders import derived_loaders
 from tpulint.semantic.entries import elements_of_loop, entries
 from tpulint.semantic.fed_parameters import ANY, sources_of
-from tpulint.semantic.handed_collating import handed_collating
 from tpulint.semantic.loader_sources import LoaderSources
 from tpulint.semantic.named_dicts import dicts_named
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
@@ -152,6 +151,8 @@ class Loaders:
     @cached_property
     def handed_collating(self) -> list[tuple[ast.expr, str]]:
         """What makes batches and goes to those that make loaders, with what the turns are called that take these."""
+        from tpulint.semantic.handed_collating import handed_collating
+
         return list(handed_collating(self._index))
 
     def _feed_elsewhere(self) -> None:

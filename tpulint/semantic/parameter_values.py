@@ -16,7 +16,6 @@ from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
 from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
 from tpulint.semantic.passed_arguments import named_beside
-from tpulint.semantic.registered_hooks import hooks_registered, tensors_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, is_text, join
 
@@ -62,6 +61,10 @@ class ParameterValues:
     @cached_property
     def _hooked(self) -> dict[FunctionNode, list[str]]:
         """Hooks of modules and tensors, with what is a tensor of what they are given."""
+        if not self._tree.source.has_any(("_hook(",)):
+            return {}
+        from tpulint.semantic.registered_hooks import hooks_registered, tensors_given
+
         return {hook: tensors_given(call, hook) for call, hook in hooks_registered(self._tree, self._definitions)}
 
     def annotated(self, annotation: ast.expr | None) -> Value:

@@ -10,7 +10,6 @@ from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
 from tpulint.semantic.reads import Read
-from tpulint.semantic.registered_hooks import RegisteredHooks
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, is_of_self
 
 TYPE_CHECKING = False
@@ -62,6 +61,8 @@ class TurnCode:
             self._follow(list(self._forwards()), STEP if regions.step_loops else EVALUATION)
         self._hooks: frozenset[FunctionNode] = frozenset()
         if index.source.has_any(_HOOKS):
+            from tpulint.semantic.registered_hooks import RegisteredHooks
+
             loops = [loop for loop, turn in self._loops.items() if turn == STEP]
             functions = [function for function, turn in self._functions.items() if turn == STEP]
             self._hooks = frozenset(RegisteredHooks(index, loops, functions).run())

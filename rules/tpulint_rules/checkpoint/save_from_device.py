@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.saved_states import AS_COPIES
 
 _COPIED = "`dataclasses.asdict` copies each tensor on the device first: `vars(snapshot)` does not"
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
@@ -49,6 +48,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _is_copied(ctx: FileContext, saved: ast.expr) -> bool:
     """Whether what is saved is the copy of all that a dataclass holds: ``asdict(snapshot)``."""
+    from tpulint.semantic.saved_states import AS_COPIES
+
     made = [saved, *(binding.value for binding in ctx.index.flow.bindings_of(saved))]
     return any(isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) in AS_COPIES for node in made)
 

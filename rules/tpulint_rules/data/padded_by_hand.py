@@ -19,8 +19,6 @@ from tpulint_rules.data._filled_sizes import filled_by, is_rounding
 from tpulint_rules.data._handed_lengths import leave_where_handed
 from tpulint_rules.data._largest_shapes import filled_by_largest
 from tpulint_rules.data._open_paddings import MULTIPLE
-from tpulint_rules.data._sorted_lengths import is_longest_of_sorted
-from tpulint_rules.data._widths_beside import leave_where_unrounded
 
 _FEW = 4
 """Rounded up to multiples of no more, nearly every batch still has its own length."""
@@ -128,6 +126,8 @@ def _is_first_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
 
 def _is_end_of_sorted(ctx: FileContext, node: ast.expr) -> bool:
     """``order[0][0]`` of ``order = sorted([(len(x), i) for i, x in enumerate(batch)], reverse=True)``."""
+    from tpulint_rules.data._sorted_lengths import is_longest_of_sorted
+
     return is_longest_of_sorted(ctx.index, node, lambda part: _is_length(ctx, part))
 
 
@@ -252,5 +252,7 @@ def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBui
     # What is sorted goes on with its lengths, in whatever of its parts.
     hands_all = _is_end_of_sorted(ctx, call)
     leave_where_handed(ctx, fix, call, lambda part: hands_all or _is_of_lengths(ctx, part))
+    from tpulint_rules.data._widths_beside import leave_where_unrounded
+
     leave_where_unrounded(ctx, fix, call, lambda other: other not in found and _is_longest(ctx, other))
     return leave_where_counted(ctx, fix)

@@ -14,7 +14,6 @@ from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
 from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._open_paddings import MULTIPLE, PAD_SEQUENCE, is_open, pads_longest
-from tpulint_rules.data._widths_beside import leave_beside_sequence
 
 _COLLATORS = frozenset(
     f"{package}.{name}"
@@ -73,6 +72,8 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
         fix = ctx.fix(f"Pad to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
         fix.set_argument(call, "pad_to_multiple_of", str(MULTIPLE))
         leave_where_counted(ctx, fix)
+        from tpulint_rules.data._widths_beside import leave_beside_sequence
+
         leave_beside_sequence(ctx, fix, call)
     return ctx.finding(
         call,

@@ -9,7 +9,6 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import LOOPS, LoopNode
 from tpulint.semantic.batch_makers import BatchMaker
-from tpulint.semantic.drawn_lengths import filled_by_draws
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.data._batch_sizes import counts_batches
 from tpulint_rules.data._cut_batches import remainder, remainder_made
@@ -37,6 +36,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             related=((index.span(slices[0]), "the batch is cut here"),),
         )
     for maker in index.batch_makers.all if index.tree.loops or index.outside else ():
+        from tpulint.semantic.drawn_lengths import filled_by_draws
+
         found = remainder_made(ctx, maker) if maker.turn == STEP else None
         if found is None or filled_by_draws(index, maker) is not None:
             continue

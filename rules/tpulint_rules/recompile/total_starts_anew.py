@@ -9,10 +9,12 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import LoopNode
 from tpulint.semantic.own_variables import outermost_behind
-from tpulint.semantic.restarts import Restart
 from tpulint.semantic.totals import Total
 from tpulint_rules.host_sync._device_values import insert_behind_loop
-from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic.restarts import Restart
 
 REASON = "The total is a tensor from the start: float32, whatever is added, and a tensor where the loop has no turn."
 
@@ -44,6 +46,8 @@ def _total(ctx: FileContext, found: Restart) -> Total | None:
 
 def _start_uploaded(ctx: FileContext, loop: LoopNode, restarts: list[Restart]) -> FixBuilder:
     """Start the totals of a loop with tensors; behind it they have no dimension, as a sum of losses has none."""
+    from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time
+
     index = ctx.index
     fix = ctx.fix("Start with a tensor that is copied to the device", Applicability.UNSAFE, REASON, Scope.LOOP)
     found = [_total(ctx, one) for one in restarts if one.loop.node is loop]
