@@ -1,0 +1,3 @@
+"""Nothing is missing."""
+
+import made_up_data  # noqa: F401
