@@ -2475,6 +2475,20 @@ for step, x in enumerate(loader):
     optimizer.step()
     torch_xla.sync()
     {use}
+""",
+        left=["TPU106"] * use.startswith("for k, v"),  # told all the same
+    )
+
+
+def test_a_dict_of_one_value_is_one_transfer() -> None:
+    stays(
+        """
+for step, x in enumerate(loader):
+    losses = {"all": model(x.to(device)).mean()}
+    losses["all"].backward()
+    optimizer.step()
+    torch_xla.sync()
+    for k, v in losses.items(): print(v.item(), v.dtype)
 """
     )
 

@@ -85,6 +85,9 @@ def _deals_several(index: SemanticIndex, dealer: ast.For) -> bool:
     while isinstance(root, ast.Call | ast.Attribute):
         root = root.func if isinstance(root, ast.Call) else root.value
     rest = None if function is None else function.args.kwarg
+    made = [binding.value for binding in index.flow.reaching(root)] if isinstance(root, ast.Name) else []
+    if made and all(isinstance(value, ast.Dict) and len(value.values) == 1 for value in made):
+        return False
     if function is None or rest is None or not isinstance(root, ast.Name) or root.id != rest.arg:
         return True
     for call in index.definitions.calls_of(function):
