@@ -305,7 +305,7 @@ class BatchedReads:
                 continue
             if isinstance(read.node, ast.Call) and index.qualified_name(read.node.func) == "builtins.int":
                 continue
-            if index.scalars.is_integer(read.tensor) or value_key(read.tensor) in map(value_key, found.values()):
+            if index.number_types.is_integer(read.tensor) or value_key(read.tensor) in map(value_key, found.values()):
                 continue
             loop = index.tree.loop_of(statement)
             bound = [b for b in index.names.bindings(target) if loop is None or index.tree.encloses(loop, b.node)]

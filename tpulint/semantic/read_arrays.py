@@ -16,7 +16,7 @@ _OF_ARRAYS = ("torch.from_numpy", "torch.utils.dlpack.from_dlpack", "torch.from_
 
 def is_array_of_number(index: SemanticIndex, read: Read) -> bool:
     """Whether a read gives an array without dimensions for which a number of NumPy can stand."""
-    if not _is_array(index, read) or index.scalars.is_integer(read.tensor):
+    if not _is_array(index, read) or index.number_types.is_integer(read.tensor):
         return False
     user = index.parent(read.node)
     return not (isinstance(user, ast.Call) and index.qualified_name(user.func) in _OF_ARRAYS)

@@ -49,7 +49,7 @@ def summed_list(index: SemanticIndex, read: Read) -> SummedList | None:
             return None
         if not index.scalars.is_arithmetic(statement.value, {one.node for one in added}):
             return None
-        if any(index.scalars.is_integer(one.tensor) for one in added):
+        if any(index.number_types.is_integer(one.tensor) for one in added):
             return None  # behind the loop they become numbers with a fraction
         reads += added
     return SummedList(name.id, loop, tuple(reads))

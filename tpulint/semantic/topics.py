@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.module_calls import ModuleCalls
     from tpulint.semantic.moved_tensors import MovedTensors
     from tpulint.semantic.moves import Moves
+    from tpulint.semantic.number_types import NumberTypes
     from tpulint.semantic.paces import Paces
     from tpulint.semantic.parent_process import ParentProcess
     from tpulint.semantic.process_groups import ProcessGroups
@@ -195,6 +196,9 @@ class Topics:
 
     scalars: Scalars = topic()
     """Single numbers on the device."""
+
+    number_types: NumberTypes = topic()
+    """Whether tensors hold whole numbers or fractions."""
 
     # ---------------------------------------------------------------- tensors and modules
 

@@ -84,14 +84,14 @@ class Totals:
         own = self._variables.of(loop, target, additions)
         if own is None or any(index.tree.loop_of(statement) is not loop for statement in additions):
             return None
-        scalars, number = index.scalars, element_of(own.start)
+        types, number = index.number_types, element_of(own.start)
         terms = [term for statement in additions if (term := _term(statement, target)) is not None]
-        if len(terms) < len(additions) or not all(map(scalars.is_scalar, terms)):
+        if len(terms) < len(additions) or not all(map(index.scalars.is_scalar, terms)):
             return None
         # A sum that starts with 0, and not with 0.0, has whole numbers if its terms do, and may be shown as such.
         is_whole = isinstance(number, ast.Constant) and isinstance(number.value, int)
-        is_count = is_whole and all(map(scalars.is_integer, terms))
-        if is_whole and not is_count and not all(map(scalars.is_floating, terms)):
+        is_count = is_whole and all(map(types.is_integer, terms))
+        if is_whole and not is_count and not all(map(types.is_floating, terms)):
             return None
         return Total(loop, target, additions, (), is_count, Home.VARIABLE, own)
 
@@ -165,7 +165,7 @@ class Totals:
         def integer(node: ast.expr) -> bool:
             if node in tensors:
                 casts = isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.float"
-                return not casts and self._index.scalars.is_integer(tensors[node])
+                return not casts and self._index.number_types.is_integer(tensors[node])
             if isinstance(node, ast.BinOp):
                 plain = isinstance(node.op, ast.Add | ast.Sub | ast.Mult)
                 return plain and integer(node.left) and integer(node.right)

@@ -45,7 +45,7 @@ def may_lose_its_type(index: SemanticIndex, read: Read) -> bool:
         return False
     if _is_answer(index, read.tensor):
         return True
-    if index.scalars.is_integer(read.tensor):
+    if index.number_types.is_integer(read.tensor):
         return False
     return _may_be_whole(index, read.tensor) or _is_needed_whole(index, read)
 
@@ -80,7 +80,7 @@ def _may_be_whole(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
     """Whether a tensor may hold integers: labels, parts of a batch, and what ``max`` and places make of them."""
     if depth > _DEPTH:
         return False
-    if index.scalars.is_integer(node):
+    if index.number_types.is_integer(node):
         return True
     if isinstance(node, ast.Attribute):
         bindings = index.flow.reaching_attribute(node)

@@ -33,7 +33,7 @@ def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str 
 
 def detaching(index: SemanticIndex, read: Read) -> str:
     """What is written behind a tensor that is kept, so that it keeps nothing for a gradient."""
-    free = index.scalars.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
+    free = index.number_types.is_integer(read.tensor) or index.scalars.is_detached(read.tensor)
     return "" if free or not index.regions.records_gradient(read.node) else ".detach()"
 
 

@@ -112,7 +112,7 @@ def _is_read(index: SemanticIndex, made: ast.Call, name: str, asked: ast.Call) -
 
 def _holds_classes(index: SemanticIndex, predicted: ast.expr) -> bool:
     """Whether predictions are numbers of classes: ``logits.argmax(1)``, ``_, predicted = logits.max(1)``."""
-    if index.scalars.is_integer(predicted):
+    if index.number_types.is_integer(predicted):
         return True
     if isinstance(predicted, ast.Subscript):
         return _gives_places(predicted.value) and index.text(predicted.slice) == "1"

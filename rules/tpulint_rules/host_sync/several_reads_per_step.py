@@ -200,7 +200,7 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
             fix.delete(statement)
         elif (number := _int_argument(index, read)) is not None:
             fix.replace(number, name)
-        elif is_stacked and index.scalars.is_integer(read.tensor):
+        elif is_stacked and index.number_types.is_integer(read.tensor):
             fix.replace(read.node, f"int({name})")
         else:
             is_python = not group.arrays or read in group.arrays or read.use is Use.LOG

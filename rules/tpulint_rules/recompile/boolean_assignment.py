@@ -63,7 +63,7 @@ def _is_named_mask(ctx: FileContext, node: ast.Subscript) -> bool:
     if any(isinstance(item, ast.Constant) and type(item.value) is int for one in lists for item in one.elts):
         return False
     are_there = index.is_device_tensor(node.value) and index.is_device_tensor(mask)
-    return are_there and not index.scalars.is_integer(mask)
+    return are_there and not index.number_types.is_integer(mask)
 
 
 def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | None:
@@ -82,7 +82,7 @@ def _fix(ctx: FileContext, node: ast.Subscript, certain: bool) -> FixBuilder | N
     elif not isinstance(statement, ast.Assign) or statement.targets != [node]:
         return None
     elif _is_number(ctx, statement.value):
-        if _has_fraction(statement.value) and index.scalars.is_integer(target):
+        if _has_fraction(statement.value) and index.number_types.is_integer(target):
             return None
         if isinstance(mask, ast.Tuple):
             return None

@@ -60,7 +60,7 @@ def _ask_for_gradient(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None
     bindings = ctx.index.flow.reaching(given) if isinstance(given, ast.Name) else ()
     if not isinstance(given, ast.Name) or not bindings or any(binding.kind != "parameter" for binding in bindings):
         return
-    if re.search(_NUMBERED, given.id) or ctx.index.scalars.is_integer(given):
+    if re.search(_NUMBERED, given.id) or ctx.index.number_types.is_integer(given):
         fix.give_up()  # whole numbers have no gradient
         return
     fix.insert(ctx.index.span(given).end, ".requires_grad_()")

@@ -25,7 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix: FixBuilder | None = None
         is_taken_apart = _only_data(ctx, call)
         has_gradient = is_recorded(index, packed) and index.regions.records_gradient(call)
-        works = index.scalars.is_integer(packed) or (is_taken_apart and not has_gradient)
+        works = index.number_types.is_integer(packed) or (is_taken_apart and not has_gradient)
         if works:
             message = "a packed sequence is as long as its lengths say: the host reads them, and compiles for each size"
         elif is_taken_apart:
