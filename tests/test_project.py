@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from command import Answer, environment, tpulint
+from notebook_files import notebook
 
 from tpulint.cache import Cache
 from tpulint.digest import Stamp
@@ -1002,6 +1003,15 @@ def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: 
     assert "torch.Tensor([2.0]).numpy()" in text
     assert "return torch.Tensor([3.0])\n" in text
     assert "torch.optim.Adam(net.parameters(), capturable=True)" in text
+
+
+def test_a_default_of_a_notebook_says_nothing_of_files_that_others_share(tmp_path: Path) -> None:
+    cell = "torch.set_default_tensor_type(torch.cuda.FloatTensor)\nfar_end(torch.zeros(2))"
+    (tmp_path / "rendering.py").write_text(RENDERING)
+    (tmp_path / "main.ipynb").write_bytes(notebook(["import torch\nfrom rendering import *", cell]))
+    for _ in range(2):
+        tpulint("--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert (tmp_path / "rendering.py").read_text() == RENDERING
 
 
 REDUCING = """\

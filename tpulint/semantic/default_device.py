@@ -9,6 +9,7 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tpulint.languages import is_notebook
 from tpulint.semantic.outside import CONSTRUCTOR, NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.values import Kind, Side
 
@@ -24,7 +25,12 @@ _MOST_FILES = 30
 
 
 def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
-    """Files that make tensors under the default that this one sets, each as a call of ``torch.Tensor(...)`` there."""
+    """Files that make tensors under the default that this one sets, each as a call of ``torch.Tensor(...)`` there.
+
+    Of a notebook none: the files of a course serve others, too, that set none.
+    """
+    if is_notebook(index.source.path):
+        return
     if not any(_is_accelerator(call) for setter in _SETTERS for call in index.calls_to(setter)):
         return
     told = (("", Kind.DEVICE.name, Side.DEVICE.name),)

@@ -9,6 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.computed import is_computed
 from tpulint.semantic.filled_lists import Append
+from tpulint.semantic.kinds import Kind
 from tpulint.semantic.reads import COPIES, Read
 from tpulint.semantic.regions import Pace, Step
 from tpulint.semantic.tree import LoopNode
@@ -119,10 +120,21 @@ class FilledArrays:
                 root = root.value
             else:
                 return False
-        if index.scalars.may_change(root) or self._is_stored_into(root):
+        if index.scalars.may_change(root) or self._is_stored_into(root) or self._is_input(root, loop):
             return False
         bindings = index.flow.reaching(root)
         return bool(bindings) and all(self._is_of_turn(binding, loop) for binding in bindings)
+
+    def _is_input(self, name: ast.Name, loop: ast.For) -> bool:
+        """Whether a model is given the tensor: the device would keep all that it is trained on."""
+        index = self._index
+        bindings = set(index.flow.reaching(name))
+        return any(
+            index.kind(call.func) is Kind.MODULE
+            and any(isinstance(item, ast.Name) and bindings & set(index.flow.reaching(item)) for item in call.args)
+            for call in index.tree.nodes_in(loop, ast.Call, functions=False)
+            if isinstance(call, ast.Call)
+        )
 
     def _is_stored_into(self, name: ast.Name) -> bool:
         """``z[mask] = 0``, ``z.data[0] = 1``"""

@@ -36,7 +36,7 @@ def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | 
     if isinstance(loop, ast.ListComp | ast.GeneratorExp):
         return _listed(ctx, loop)
     places = _places(ctx, loop)
-    if places is None or _stops_short(ctx, loop):
+    if places is None or _stops_short(ctx, loop) or _is_set_back(ctx, loop):
         return None
     slices = [
         node
@@ -46,6 +46,14 @@ def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | 
     if not slices and is_turn and not counts_batches(ctx, places):
         slices = list(_cut_by_functions(ctx, loop, places))
     return (places, slices) if slices and not divides(ctx, places) else None
+
+
+def _is_set_back(ctx: FileContext, loop: ast.AST) -> bool:
+    """Whether a loop sets its counter back: ``if at + size > count: at = count - size``, a whole piece again."""
+    target = loop.target if isinstance(loop, ast.For) else None
+    found = ctx.index.names.find_name(target) if isinstance(target, ast.Name) else None
+    others = () if found is None else (one for one in found[1] if one.node is not target)
+    return any(ctx.index.tree.encloses(loop, one.node) for one in others)
 
 
 def _cut_by_functions(ctx: FileContext, loop: ast.AST, places: ast.Call) -> Iterator[ast.Subscript]:

@@ -31,6 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if reading_calls.run_turns(loop):
             continue
+        is_read_there = loop in pending and pending[loop].is_read
         fix = ctx.fix("Run each batch on its own", Applicability.SAFE, SAFE, Scope.STATEMENT)
         if index.kept_states.are_deleted:
             fix.lower(Applicability.UNSAFE, KEPT)
@@ -42,9 +43,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if index.regions.evaluation.batches.gathers_gradients(loop)
             else "evaluation loop"
         )
-        is_read = _reads_each_batch(ctx, loop) or (loop in pending and pending[loop].is_read)
+        is_read = _reads_each_batch(ctx, loop) or is_read_there
         message = f"{name} has no step boundary: {_READ if is_read else _ONE_GRAPH}"
-        yield ctx.finding(where, message, fix, runs=loop)
+        # Behind what the other file has read, a boundary would run the batch once more: it belongs in front of that.
+        yield ctx.finding(where, message, None if is_read_there else fix, runs=loop)
     if index.kinds.mentions_device:
         yield from kept_pending(ctx)
 
