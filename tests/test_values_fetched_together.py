@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from command import tpulint
 from marked_files import SETUP as MARKED_SETUP
 from marked_files import agree
 from test_host_sync_rules import SETUP, check, port
@@ -407,3 +409,23 @@ def test_what_meters_read_now_and_then_is_left(tmp_path: Path, read: str) -> Non
         meters=METERS.format(takes="**values", read=read),
         main="    import torch_xla\n" + MARKED_SETUP + TRAINS.format("**losses"),
     )
+
+
+def test_a_value_that_is_fetched_beside_others_is_told_as_that(tmp_path: Path) -> None:
+    """What a branch binds anew behind the place of the others cannot be fetched there."""
+    program = """
+    kept = []
+    for turn, (x, y) in enumerate(loader):
+        output = model(x.to(device))
+        loss, hits = F.mse_loss(output, y.to(device)), (output > 0).sum()
+        size = output.pow(2).mean()
+        loss.backward()
+        if turn % 3 == 2:
+            optimizer.step()
+            optimizer.zero_grad()
+            hits = hits + 1
+        kept.append((loss.item(), hits.item(), size.item()))
+    """
+    (tmp_path / "main.py").write_text(dedent(MARKED_SETUP) + dedent(program))
+    answer = tpulint("--fix", "--unsafe-fixes", "--output-format=concise", "main.py", cwd=tmp_path)
+    assert "`hits` is fetched by itself in every step, beside others that are fetched together" in answer.out

@@ -96,10 +96,12 @@ def _lone_reads(ctx: FileContext, loop: Step, served: Sequence[Read], *, is_fetc
         told = {read.node for read, _, _ in costly_reads(ctx, loop, elsewhere)}
         reads = [read for read in reads if read.node not in told | elsewhere]
     for read in reads if len(reads) + is_fetched > 1 else ():
-        count = len(reads) + len(served)
+        count, what = len(reads) + len(served), short(ctx.text(read.tensor))
         yield ctx.finding(
             read.node,
-            f"`{short(ctx.text(read.tensor))}` is one of {count} values fetched one by one in every step",
+            f"`{what}` is one of {count} values fetched one by one in every step"
+            if count > 1
+            else f"`{what}` is fetched by itself in every step, beside others that are fetched together",
             certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
             help=_IN_FUNCTION,
         )
