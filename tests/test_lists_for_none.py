@@ -53,3 +53,11 @@ def test_an_index_is_a_number(tmp_path: Path, taken: str, written: str) -> None:
     (tmp_path / "main.py").write_text(f"{HEAD}{taken}\n{TAIL}")
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU010", ".", cwd=tmp_path)
     assert written in (tmp_path / "main.py").read_text()
+
+
+def test_as_many_elements_as_processes(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(HEAD + FILLED.format("") + TAKEN + TAIL)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU605,TPU010", ".", cwd=tmp_path)
+    text = (tmp_path / "main.py").read_text()
+    assert "for i in range(xr.local_process_count()):\n" in text
+    assert "print(parts[xr.local_ordinal()])\n" in text

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
-from tpulint.model import Finding, Severity
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.variables import last_name
-from tpulint_rules.distributed._own_device import count_one, is_shut_out
+from tpulint_rules.distributed._own_device import is_shut_out
 
 _NUMBERS = frozenset({
     "torch.cuda.current_device", "torch.accelerator.current_device_index", "torch_xla.runtime.local_ordinal",
 })  # fmt: skip
+_REASON = "Every process has its own device, and fills the list for all processes of its host."
 
 
 def lists_for_none(ctx: FileContext) -> Iterator[Finding]:
@@ -31,7 +32,16 @@ def lists_for_none(ctx: FileContext) -> Iterator[Finding]:
                 "the current device is taken from it"
             )
             related = ((index.span(item), "taken here"),)
-            yield ctx.finding(call, message, count_one(ctx, call), severity=Severity.ERROR, related=related)
+            yield ctx.finding(call, message, _count_processes(ctx, call), severity=Severity.ERROR, related=related)
+
+
+def _count_processes(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """As many elements as the host has processes, of which the number of its own chooses one."""
+    if ctx.portable:
+        return None
+    fix = ctx.fix("Count the processes of this machine", Applicability.UNSAFE, _REASON, Scope.MODULE)
+    fix.replace(call, f"{fix.use('torch_xla.runtime', alias='xr', at=call)}.local_process_count()")
+    return fix
 
 
 def _filled_for(ctx: FileContext, counted: ast.Call) -> list[ast.expr]:
