@@ -2954,3 +2954,40 @@ def test_what_a_variable_wraps_is_a_tensor(tmp_path: Path, wrapped: str, is_move
     """
     )
     agree(tmp_path, main=program)
+
+
+ASKED = """\
+    class Prior(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.place = nn.Parameter(torch.zeros(1, 3))
+
+        def forward(self, x):
+            QUESTION:
+                count = BODY
+            else:
+                count = OTHER
+            return self.place.expand((count, 3))
+
+
+    prior = Prior().to(device)
+    for x, y in batches:
+        loss = F.mse_loss(prior(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("question", "body", "other"),
+    [
+        ("if torch.is_tensor(x)", "x.shape[0]", "int(x)"),
+        ("if isinstance(x, torch.Tensor)", "int(x)  # TPU101", "int(x)"),
+        ("if not torch.is_tensor(x)", "int(x)", "int(x)  # TPU101"),
+        ("if len(x) > 3", "x.shape[0]", "int(x)  # TPU101"),
+        ("if torch.is_tensor(self.place)", "x.shape[0]", "int(x)  # TPU101"),
+    ],
+)
+def test_what_a_condition_has_found_to_be_no_tensor(tmp_path: Path, question: str, body: str, other: str) -> None:
+    text = dedent(ASKED).replace("QUESTION", question).replace("BODY", body).replace("OTHER", other)
+    agree(tmp_path, "TPU101", main=dedent(SETUP) + text)

@@ -7,13 +7,14 @@ import re
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
+_ASKING = ("is_tensor(", "Tensor)")
 _ABOUT_DEVICES = r"(?i)cuda|gpu|device|xla|tpu|accelerat"
 
 
@@ -24,6 +25,7 @@ class BranchValues:
         self._kinds = kinds
         self._tree = tree
         self._names = names
+        self._may_ask = tree.source.has_any(_ASKING)
 
     def held(self, bindings: tuple[Binding, ...], depth: int) -> Value:
         """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
@@ -53,13 +55,39 @@ class BranchValues:
         branch = self._tree.parents.get(binding.statement)
         if not isinstance(branch, ast.If) or binding.statement not in branch.body:
             return False
-        test = branch.test if isinstance(branch.test, ast.Call) and branch.test.args else None
-        asked = None if test is None else test.args[0]
-        if test is None or not isinstance(asked, ast.Name) or asked.id != binding.name:
+        return self._asks_for_tensor(branch.test, binding.name)
+
+    def is_no_tensor(self, use: ast.Name) -> bool:
+        """Whether a condition around a use has found that the variable is none: the other branch of the same question.
+
+        ``b = x.shape[0] if torch.is_tensor(x) else int(x)``
+        """
+        if not self._may_ask:
+            return False
+        child: ast.AST = use
+        for ancestor in self._tree.ancestors(use):
+            if isinstance(ancestor, FUNCTIONS):
+                return False
+            if isinstance(ancestor, ast.If | ast.IfExp) and child is not ancestor.test:
+                test = ancestor.test
+                is_denied = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+                test = test.operand if isinstance(test, ast.UnaryOp) else test
+                is_body = child in ancestor.body if isinstance(ancestor, ast.If) else child is ancestor.body
+                if is_body is is_denied and self._asks_for_tensor(test, use.id):
+                    found = self._names.find_name(use)
+                    bound = () if found is None else found[1]
+                    return not any(self._tree.encloses(ancestor, one.node) for one in bound)
+            child = ancestor
+        return False
+
+    def _asks_for_tensor(self, test: ast.expr, name: str) -> bool:
+        """``torch.is_tensor(x)``, ``isinstance(x, torch.Tensor)``"""
+        asked = test.args[0] if isinstance(test, ast.Call) and test.args else None
+        if not isinstance(test, ast.Call) or not isinstance(asked, ast.Name) or asked.id != name:
             return False
         is_asked_for = len(test.args) == 2 and self._names.qualified(test.args[1]) == "torch.Tensor"
-        name = self._names.qualified(test.func)
-        return name == "torch.is_tensor" or (name == "builtins.isinstance" and is_asked_for)
+        function = self._names.qualified(test.func)
+        return function == "torch.is_tensor" or (function == "builtins.isinstance" and is_asked_for)
 
     def _moved_parts(self, binding: Binding, depth: int) -> Value | None:
         """A batch that is a list, whose parts an option moves: ``targets = [part.cuda() for part in targets]``."""

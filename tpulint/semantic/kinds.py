@@ -123,7 +123,8 @@ class Kinds:
                       | ast.SetComp | ast.GeneratorExp | ast.Lambda | ast.Tuple):  # fmt: skip
             return HOST
         if isinstance(node, ast.Name):
-            return self.branches.held(self._flow.reaching(node), depth)
+            held = self.branches.held(self._flow.reaching(node), depth)
+            return HOST if held.kind is Kind.TENSOR and self.branches.is_no_tensor(node) else held
         if isinstance(node, ast.Call):
             return self.calls.value(node, depth)
         if isinstance(node, ast.Attribute):

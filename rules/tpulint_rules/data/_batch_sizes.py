@@ -7,6 +7,7 @@ import ast
 from tpulint.context import FileContext
 
 _DEPTH = 3
+_RESHAPING = ("reshape", "view", "contiguous", "t", "transpose")
 _ROUNDING_UP = ("math.ceil", "numpy.ceil")
 
 
@@ -104,15 +105,16 @@ def divides(ctx: FileContext, places: ast.Call) -> bool:
 
 def _is_cut_to_fit(ctx: FileContext, count: ast.AST, size: ast.expr) -> bool:
     """Whether samples were cut to whole batches before they are counted: ``words = words[: batches * size]``."""
-    counted = count.args[0] if isinstance(count, ast.Call) and len(count.args) == 1 else None
-    counted = count.value if isinstance(count, ast.Attribute) else counted
+    counted = _counted(count)
     cuts = values_of(ctx, counted) if isinstance(counted, ast.Name) and is_count_of_samples(ctx, count) else []
+    cuts = [value for cut in cuts for value in _before_reshaping(ctx, cut)]
     for cut in cuts:
         part = cut.slice if isinstance(cut, ast.Subscript) else None
         if not isinstance(part, ast.Slice) or part.lower is not None or part.upper is None:
             return False
         ends = [part.upper, *values_of(ctx, part.upper)]
         inside = [item for end in ends for item in (end, *ctx.index.tree.inside(end))]
+        ends += [value for item in inside if isinstance(item, ast.Name) for value in values_of(ctx, item)]
         is_product = any(isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mult | ast.Mod) for item in inside)
         if not is_product or not any(_mentions(ctx, end, size) for end in ends):
             return False
@@ -146,3 +148,20 @@ def values_of(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
 
 def _mentions(ctx: FileContext, node: ast.expr, size: ast.expr) -> bool:
     return any(ast.dump(part) == ast.dump(size) for part in (node, *ctx.index.tree.inside(node)))
+
+
+def _counted(count: ast.AST) -> ast.expr | None:
+    """What ``len(x)``, ``x.shape[1]``, ``x.size(0)`` and ``x.size`` count."""
+    if isinstance(count, ast.Call) and isinstance(count.func, ast.Attribute):
+        return count.func.value
+    if isinstance(count, ast.Call) and len(count.args) == 1:
+        return count.args[0]
+    whole = count.value if isinstance(count, ast.Subscript) else count
+    return whole.value if isinstance(whole, ast.Attribute) else None
+
+
+def _before_reshaping(ctx: FileContext, made: ast.expr) -> list[ast.expr]:
+    """What an array was before it got other dimensions: ``rows = rows.reshape((size, -1))``."""
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _RESHAPING:
+        made = made.func.value
+    return values_of(ctx, made) if isinstance(made, ast.Name) else [made]
