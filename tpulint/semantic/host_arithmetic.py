@@ -295,6 +295,8 @@ class _Arrays:
             if self._is_array(whole) is False and not self._is_held(whole)
         ]
         numbers = [number for number in numbers if not is_item(number)]
+        if any(isinstance(index.parent(number), ast.Attribute) for number in numbers):
+            return None  # `values.sum().round(3)`: a number of Python has no methods of NumPy's
         torch_calls = [
             node for node in calls if isinstance(node.func, ast.Attribute) and self._is_tensor(node.func.value)
         ]
