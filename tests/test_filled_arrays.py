@@ -120,6 +120,7 @@ def test_what_is_computed_in_front_of_the_boundary_is_run_by_it() -> None:
         "for row in range(3):\n    found.append(z.cpu())",
         "table.append(z.cpu())",
         "lambda: report(found)\nfound.append(z.cpu())",
+        "found.append(\n    z.cpu()  # the codes\n)",
         "found.append(x.cpu())",  # the device would keep all that it is trained on
     ],
 )

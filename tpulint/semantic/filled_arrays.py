@@ -67,6 +67,8 @@ class FilledArrays:
         reads = index.reads.inside(append.element)
         if len(reads) != 1 or index.tree.loop_of(append.statement) is not loop:
             return None
+        if "#" in index.text(append.statement):
+            return None  # a comment between its rows, which would go with them
         read = reads[0]
         if index.scalars.is_number(read) or index.scalars.is_scalar(read.tensor):
             return None  # lists of numbers are another matter
@@ -98,7 +100,7 @@ class FilledArrays:
                     node = node.value
             else:
                 return False
-        return "\n" not in index.text(element) and "#" not in index.text(element)
+        return "\n" not in index.text(element)
 
     def _is_fixed(self, node: ast.expr) -> bool:
         """``-1``, ``np.float32``: the same behind the loop."""
