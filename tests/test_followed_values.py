@@ -2933,29 +2933,6 @@ def test_losses_of_objects_in_a_list(tmp_path: Path, asked: str, is_told: bool) 
     agree(tmp_path, "TPU103", main=SETUP + program)
 
 
-@pytest.mark.parametrize(
-    "wrapped", ["Variable(batch['y'])", "torch.autograd.Variable(batch['y'], requires_grad=False)"]
-)
-@pytest.mark.parametrize("is_moved", [True, False])
-def test_what_a_variable_wraps_is_a_tensor(tmp_path: Path, wrapped: str, is_moved: bool) -> None:
-    """A part of a batch of which nothing else is known."""
-    program = (
-        SETUP
-        + f"""
-    from torch.autograd import Variable
-
-    for batch in loader:
-        y = {wrapped}
-        {"y = y.to(device)" if is_moved else "y = Variable(y)"}
-        loss = F.mse_loss(model(torch.ones(4, 4).to(device)), y.to(device))
-        loss.backward()
-        print(y.max().item()){"  # TPU101" * is_moved}
-        optimizer.step()
-    """
-    )
-    agree(tmp_path, main=program)
-
-
 ASKED = """\
     class Prior(nn.Module):
         def __init__(self):

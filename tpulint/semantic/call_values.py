@@ -148,10 +148,8 @@ class CallValues:
         if name in facts.COPIES and node.args:
             copied = self._kinds.value(node.args[0], depth)
             return copied if copied.kind in (Kind.MODULE, Kind.TENSOR) else None
-        if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", *facts.VARIABLES):
-            made = self._kinds.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
-            # Whatever it is made of, a part of a batch maybe, is a tensor.
-            return made if made.kind is not Kind.UNKNOWN else Value(Kind.TENSOR, made.side, certain=False)
+        if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable"):
+            return self._kinds.value(node.args[0], depth) if node.args else Value(Kind.TENSOR)
         if name.startswith("torch.nn.functional.") or name in facts.TENSOR_FUNCTIONS:
             return self._torch_function(node, depth)
         if name == "torch.autograd.grad":

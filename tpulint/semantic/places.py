@@ -177,7 +177,10 @@ class Places:
         made = [binding.value for binding in bindings if binding.kind != "augment"]
         if len(made) != 1 or not isinstance(made[0], ast.List):
             return False
-        return last_name(name).lower() == "devices" or lists_the_host(made[0]) or self._has_devices(name)
+        if last_name(name).lower() == "devices" or self._has_devices(name):
+            return True
+        asked = (around.test for around in self._tree.ancestors(name) if isinstance(around, ast.If))
+        return lists_the_host(made[0]) and any(map(self._index.guards.asks_cuda, asked))
 
     def _has_devices(self, name: ast.expr) -> bool:
         for load in (load for key in self._variables.keys_of(name) for load in self._variables.loads(key)):
