@@ -2238,6 +2238,7 @@ def test_several_gpus_in_a_list_are_reported_without_a_fix() -> None:
         ('PLACES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]', 'PLACES = ["cpu", "xla"]'),
         ('PLACES = ("cuda:0",) if torch.cuda.is_available() else ("cpu",)', 'PLACES = ("xla",)'),
         ('PLACES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])', 'PLACES = ["cpu"] + (["xla"])'),
+        ('place = ["cpu", "cuda"][torch.cuda.is_available()]', 'place = ["cpu", "xla"][True]'),
         (
             'PLACES = ["cpu"]\nif torch.cuda.is_available():\n    PLACES.append("cuda")',
             'PLACES = ["cpu"]\nPLACES.append("xla")',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import dedent
@@ -5460,3 +5461,30 @@ for x, y in loader:
     after = port(text).text
     assert ("    right, spread = step_values.tolist()" in after) == is_own
     assert ("    right = right_value" in after) != is_own
+
+
+def test_totals_of_one_name_in_several_containers_are_kept_apart() -> None:
+    text = port(
+        SETUP
+        + """
+train, other, sums = {"loss": 0.0}, {"loss": 0.0}, [0.0, 0]
+for x, y in loader:
+    output = model(x.to(device))
+    loss, size = F.cross_entropy(output, y.to(device)), output.pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    train["loss"] += loss.item()
+    other["loss"] += size.item()
+    sums[0] += size.item()
+    sums[1] += (output.argmax(1) == y.to(device)).sum().item()
+print(train, other, sums)
+""",
+        select=("TPU104",),
+    ).text
+    read = dict(re.findall(r"^(\S+\[.*\]) \+= (\w+)\.item\(\)$", text, re.M))
+    added = dict(re.findall(r"^    (\w+) \+= (.*)$", text, re.M))
+    assert [added[read[name]].partition(".")[0] for name in ('train["loss"]', 'other["loss"]', "sums[0]")] == [
+        "loss", "size", "size",
+    ]  # fmt: skip
+    assert len(set(read.values())) == 4

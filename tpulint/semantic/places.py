@@ -157,6 +157,8 @@ class Places:
         while (isinstance(parent, ast.IfExp) and parent.test is not sequence) or isinstance(parent, ast.BinOp):
             is_chosen = is_chosen or (isinstance(parent, ast.IfExp) and self._index.guards.asks_cuda(parent.test))
             sequence, parent = parent, self._tree.parents[parent]
+        if isinstance(parent, ast.Subscript) and parent.value is sequence:  # ["cpu", "cuda"][cuda.is_available()]
+            is_chosen = is_chosen or self._index.guards.asks_cuda(parent.slice)
         if is_chosen and lists_the_host(sequence):
             return True
         if isinstance(parent, ast.AugAssign):

@@ -41,10 +41,14 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
     """All totals of a loop as tensors, with the reads behind the loop."""
     starts = UploadedStarts(fix, index)
     after: dict[LoopNode, list[str]] = {}
+    taken = set[str]()
     for total in totals:
         target, own = index.text(total.target), total.own
         if total.home is Home.NEW_VARIABLE:
             name = index.names.fresh(f"device_{_identifier(total.target)}", loop)
+            while name in taken:  # `train["loss"] += ...` and `other["loss"] += ...` of one loop
+                name += "_"
+            taken.add(name)
             starts.put_before(loop, f"{name} = {starts.zero(total)}")
             after.setdefault(loop, []).append(f"{target} += {name}.item()")
             for statement in total.additions:
