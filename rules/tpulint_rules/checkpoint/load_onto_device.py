@@ -95,6 +95,11 @@ def _saves_host_tensors(ctx: FileContext) -> bool:
     return next(ctx.index.references("torch_xla.core.xla_model.save"), None) is not None
 
 
+def _is_device_name(default: ast.expr | None) -> bool:
+    """``def load(path, device="cuda")``, or by now ``"xla"``"""
+    return isinstance(default, ast.Constant) and str(default.value).startswith(("cuda", "xla"))
+
+
 def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
     """Whether a ``map_location`` means the device; None when it does not, or that is not known."""
     if ctx.portable and isinstance(place, ast.IfExp) and ctx.text(place.test) == _ON_CUDA:
@@ -116,6 +121,12 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
                 return None
             if _is_host_for_xla(ctx, binding):
                 return None
+            if binding.kind == "parameter" and _is_device_name(binding.value):
+                return True
+    is_made = isinstance(place, ast.Call) and ctx.index.qualified_name(place.func) == "torch.device"
+    named = device_argument(place) if isinstance(place, ast.Call) and is_made else None
+    if isinstance(named, ast.Name) and _goes_to_device(ctx, named):
+        return True  # `torch.device(device)`
     if isinstance(place, ast.Name | ast.Attribute):
         if holds_device(ctx.index, place):
             return True
