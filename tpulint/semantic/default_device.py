@@ -9,7 +9,6 @@ import ast
 import os
 from collections.abc import Iterator
 
-from tpulint.languages import is_notebook
 from tpulint.semantic.outside import CONSTRUCTOR, NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.values import Kind, Side
 
@@ -29,7 +28,7 @@ def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
 
     Of a notebook none: the files of a course serve others, too, that set none.
     """
-    if is_notebook(index.source.path):
+    if index.source.cell_starts:
         return
     if not any(_is_accelerator(call) for setter in _SETTERS for call in index.calls_to(setter)):
         return

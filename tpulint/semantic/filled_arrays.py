@@ -130,9 +130,12 @@ class FilledArrays:
     def _is_input(self, name: ast.Name, loop: ast.For) -> bool:
         """Whether a model is given the tensor: the device would keep all that it is trained on."""
         index = self._index
-        bindings = set(index.flow.reaching(name))
+        bindings = {
+            one for one in index.flow.reaching(name) if one.value is None or not is_computed(index, one.value, one.path)
+        }
         return any(
             index.kind(call.func) is Kind.MODULE
+            and not index.scalars.losses.is_module(call.func)
             and any(isinstance(item, ast.Name) and bindings & set(index.flow.reaching(item)) for item in call.args)
             for call in index.tree.nodes_in(loop, ast.Call, functions=False)
             if isinstance(call, ast.Call)
