@@ -108,6 +108,8 @@ def test_what_is_computed_in_front_of_the_boundary_is_run_by_it() -> None:
         "best = z.argmax(1)\nfound.extend(best.cpu().numpy())",
         "found.append(z.cpu())\nz.mul_(2)",
         "found.append(z.cpu())\nz[0] = 0",
+        "found.append(z.cpu())\nz.detach().zero_()",
+        "found.append(z.cpu())\nz.data.view(-1).mul_(2)",
         "found.append(z.cpu())\nz += 1",
         "found.append(z.cpu())\nprint(len(found))",
         "found.append(z.cpu())\nif len(found) > 9: found.clear()",

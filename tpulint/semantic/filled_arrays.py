@@ -142,12 +142,15 @@ class FilledArrays:
         )
 
     def _is_stored_into(self, name: ast.Name) -> bool:
-        """``z[mask] = 0``, ``z.data[0] = 1``"""
+        """``z[mask] = 0``, ``z.data[0] = 1``, ``z.detach().zero_()``"""
         index = self._index
         for mention in index.names.mentions(name.id, index.names.scope_of(name)):
+            child: ast.AST = mention
             parent = index.parent(mention)
-            while isinstance(parent, ast.Attribute):
-                parent = index.parent(parent)
+            while isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is child):
+                if isinstance(parent, ast.Attribute) and parent.attr in facts.IN_PLACE_METHODS:
+                    return True
+                child, parent = parent, index.parent(parent)
             if isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load):
                 return True
         return False
