@@ -11,6 +11,7 @@ from tpulint.semantic import Kind, SemanticIndex, Side
 from tpulint.semantic.creations import Creation, overlap
 from tpulint.semantic.moves import Move
 from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.variables import root_of
 from tpulint_rules.step._built_optimizers import builds_optimizer, taken_for
 
 _MOVED_OTHERWISE = (
@@ -88,10 +89,8 @@ def _is_known(index: SemanticIndex, made: ast.Call) -> bool:
 
 def _may_move(index: SemanticIndex, move: Move, creation: Creation) -> bool:
     """Whether a move is one of a model; what a loop deals out is its batch."""
-    root = move.module
-    while isinstance(root, ast.Subscript | ast.Attribute):
-        root = root.value
-    bindings = index.flow.reaching(root) if isinstance(root, ast.Name) else ()
+    root = root_of(move.module)
+    bindings = () if root is None else index.flow.reaching(root)
     if bindings and all(one.kind == "loop" and one.statement in index.turn_code.loops for one in bindings):
         return False
     known = move.creations

@@ -21,15 +21,19 @@ REASON = "The total is a tensor from the start: float32, whatever is added, and 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    restarts = index.restarts.all
-    fixes = {loop: _start_uploaded(ctx, loop, restarts) for loop in dict.fromkeys(one.loop.node for one in restarts)}
-    for found in restarts:
+    totals: dict[LoopNode, dict[str, Total]] = {}
+    for found in index.restarts.all:
+        total = _total(ctx, found)
+        if total is not None:
+            totals.setdefault(found.loop.node, {})[found.name] = total
+    fixes = {loop: _start_uploaded(ctx, loop, named) for loop, named in totals.items()}
+    for found in index.restarts.all:
         first = found.carried[0]
         yield ctx.finding(
             found.start,
             f"`{found.name}` starts anew with a number, a constant of the step that follows: "
             "that step is compiled once more",
-            fixes[found.loop.node] if _total(ctx, found) is not None else None,
+            fixes[found.loop.node] if found.name in totals.get(found.loop.node, ()) else None,
             certainty=Certainty.LIKELY,
             related=(
                 (index.span(first), "goes on in every step"),
@@ -44,14 +48,12 @@ def _total(ctx: FileContext, found: Restart) -> Total | None:
     return ctx.index.totals.of_tensors(found.loop.node, additions) if additions else None
 
 
-def _start_uploaded(ctx: FileContext, loop: LoopNode, restarts: list[Restart]) -> FixBuilder:
+def _start_uploaded(ctx: FileContext, loop: LoopNode, totals: dict[str, Total]) -> FixBuilder:
     """Start the totals of a loop with tensors; behind it they have no dimension, as a sum of losses has none."""
     from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time
 
     index = ctx.index
     fix = ctx.fix("Start with a tensor that is copied to the device", Applicability.UNSAFE, REASON, Scope.LOOP)
-    found = [_total(ctx, one) for one in restarts if one.loop.node is loop]
-    totals = {index.text(total.target): total for total in found if total is not None}
     starts = UploadedStarts(fix, index)
     behind: dict[LoopNode, list[str]] = {}
     for name, total in totals.items():
