@@ -28,6 +28,7 @@ from tpulint_runtime.masked import (
     tally_cross_entropy,
 )
 from tpulint_runtime.mesh import Mesh, plan_shards
+from tpulint_runtime.meters import defer_updates
 from tpulint_runtime.mixed_models import autocast_model
 from tpulint_runtime.norms import divide_norms
 from tpulint_runtime.operations import cdist, grid_sample, weight_norm
@@ -93,6 +94,7 @@ __all__ = [
     "call_once",
     "cdist",
     "current",
+    "defer_updates",
     "divide_norms",
     "evaluate",
     "grid_sample",

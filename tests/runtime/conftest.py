@@ -27,8 +27,8 @@ def has(package: str) -> bool:
 
 
 XLA_ONLY = (
-    "checkpoint_kills", "divergences", "frozen_norms", "gru_gradients", "loop_on_xla", "mesh", "mixed_models", "on_xla",
-    "operations", "planted_changes", "processes", "settings", "shared_buffers", "written_out",
+    "checkpoint_kills", "divergences", "frozen_norms", "gru_gradients", "loop_on_xla", "mesh", "meters", "mixed_models",
+    "on_xla", "operations", "planted_changes", "processes", "settings", "shared_buffers", "written_out",
 )  # fmt: skip
 """Tests that run XLA, among others."""
 

@@ -48,7 +48,7 @@ class Meters:
     def given(self, number: ast.expr) -> Metered | None:
         """The meter that is given a number, a read or a variable, if it can hold the tensor instead."""
         index = self._index
-        argument = self._argument_of(number)
+        argument = self.argument_of(number)
         call = None if argument is None else index.parent(argument)
         if not isinstance(call, ast.Call) or argument not in call.args or not isinstance(index.parent(call), ast.Expr):
             return None
@@ -90,7 +90,7 @@ class Meters:
             and index.definitions.classes.one_of_variable(other) is owner
         )
 
-    def _argument_of(self, number: ast.expr) -> ast.expr | None:
+    def argument_of(self, number: ast.expr) -> ast.expr | None:
         """The argument that a number is, or is computed with: ``meter.update(loss.item() * steps, n)``."""
         index, argument = self._index, number
         while isinstance(parent := index.parent(argument), ast.BinOp | ast.UnaryOp):

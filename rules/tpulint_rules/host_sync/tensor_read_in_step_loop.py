@@ -12,6 +12,7 @@ from tpulint.semantic.computed_places import computed_places
 from tpulint.semantic.stand_ins import reads_of_stand_ins
 from tpulint.semantic.summed_lists import summed_list
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.host_sync._deferred_meters import deferred
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 from tpulint_rules.host_sync._moved_branches import moved_with_condition
 from tpulint_rules.host_sync._there_and_back import there_and_back
@@ -175,7 +176,7 @@ def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
     if returned is not None:
         return _return_tensor(ctx, returned)
     metered = ctx.index.meters.of(read)
-    return None if metered is None else give_tensor(ctx, read, metered)
+    return deferred(ctx, read) if metered is None else give_tensor(ctx, read, metered)
 
 
 def _return_tensor(ctx: FileContext, returned: ReturnedValue) -> FixBuilder:
@@ -350,7 +351,7 @@ def _evaluation_reads(
             metered, held = index.meters.of(read), index.held_values.added_up(read)
             kept = None if held is None else _hold(ctx, held)
             kept = kept if metered is None else give_tensor(ctx, read, metered)
-            kept = kept or there_and_back(ctx, read)
+            kept = kept or there_and_back(ctx, read) or deferred(ctx, read)
             yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), kept)
 
 

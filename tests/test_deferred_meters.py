@@ -1,0 +1,194 @@
+"""Meters that get the numbers of the device when they are looked at: which may wait, and what the fixes write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from command import tpulint, write
+
+METER = """\
+    class AverageMeter:
+        def __init__(self, name=""):
+            self.name = name
+            self.reset()
+
+        def reset(self):
+            self.val = self.avg = self.sum = self.count = 0
+
+        def update(self, val, n=1):
+            self.val = val
+            self.sum += val * n
+            self.count += n
+            self.avg = self.sum / self.count
+            EFFECT
+
+        def __str__(self):
+            return "{name} {val:.3f} ({avg:.3f})".format(**self.__dict__)
+
+
+    class Progress:
+        def __init__(self, meters):
+            self.meters = meters
+
+        def show(self):
+            print(*map(str, self.meters))
+    """
+PROGRAM = """\
+    import time
+
+    import torch
+    import torch_xla
+    from torch import nn
+    from meters import AverageMeter, Progress
+
+    device = torch_xla.device()
+    model = nn.Linear(4, 2).to(device)
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.Adam(model.parameters())
+
+
+    def train(loader, epoch):
+        BEFORE
+        for step, (x, y) in enumerate(loader):
+            x, y = x.to(device), y.to(device)
+            output = model(x)
+            loss = criterion(output, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            INSIDE
+            torch_xla.sync()
+            BEHIND
+        return losses.avg
+
+
+    for epoch in range(3):
+        print(train(batches, epoch))
+    """
+MADE = 'losses = AverageMeter("loss")'
+SHOWN = "progress = Progress([losses])"
+EVERY_TENTH = "if step % 10 == 0:\n    progress.show()"
+TOLD = "losses.update(loss.item(), x.size(0))"
+
+
+def _lines(folder: Path, before: str, inside: str, behind: str = "pass", effect: str = "pass") -> set[str]:
+    """The lines of the program that are others with all fixes; what is found is fixed."""
+    text = dedent(PROGRAM)
+    for name, lines in (("BEFORE", before), ("INSIDE", inside), ("BEHIND", behind)):
+        at = next(line for line in text.splitlines() if line.strip() == name)
+        indent = at[: len(at) - len(name)]
+        text = text.replace(at, "\n".join(indent + line for line in lines.splitlines()))
+    path = write(folder / "main.py", text)
+    write(folder / "meters.py", dedent(METER).replace("EFFECT", effect))
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", ".", cwd=folder)
+    fixed = path.read_text()
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", ".", cwd=folder)
+    assert path.read_text() == fixed
+    return {line.strip() for line in fixed.splitlines() if line not in text.splitlines()}
+
+
+def _deferred(options: str, made: str = 'AverageMeter("loss")') -> str:
+    return f"losses = tpulint_runtime.defer_updates({made}{options})"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "behind", "expected"),
+    [
+        # shown by an object of the project, now and then
+        (
+            f"{MADE}\n{SHOWN}",
+            TOLD,
+            EVERY_TENTH,
+            {_deferred(", numbers=True"), "losses.update(loss.detach(), x.size(0))"},
+        ),
+        # given tensors from the start: no numbers are expected
+        (
+            f"{MADE}\n{SHOWN}",
+            "losses.update(loss.detach(), x.size(0))",
+            EVERY_TENTH,
+            {_deferred("")},
+        ),
+        # computed with a number of Python, given by name
+        (
+            f"{MADE}\n{SHOWN}",
+            "losses.update(val=loss.item() * 4, n=4)",
+            EVERY_TENTH,
+            {_deferred(", numbers=True"), "losses.update(val=loss.detach() * 4, n=4)"},
+        ),
+        # two places that give it numbers
+        (
+            f"{MADE}\n{SHOWN}",
+            f"{TOLD}\nlosses.update(output.mean().item())",
+            EVERY_TENTH,
+            {
+                _deferred(", numbers=True"),
+                "losses.update(loss.detach(), x.size(0))",
+                "losses.update(output.mean().detach())",
+            },
+        ),
+    ],
+)
+def test_meters_that_wait(tmp_path: Path, before: str, inside: str, behind: str, expected: set[str]) -> None:
+    assert _lines(tmp_path, before, inside, behind) == {"import tpulint_runtime", *expected}
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "behind", "effect"),
+    [
+        # looked at in every step
+        (f"{MADE}\n{SHOWN}", TOLD, "progress.show()", "pass"),
+        (f"{MADE}\n{SHOWN}", TOLD, "if losses.avg > 3:\n    break", "pass"),
+        # another number comes in every step
+        (f"{MADE}\n{SHOWN}", f"{TOLD}\nlosses.update(time.time())", EVERY_TENTH, "pass"),
+        # what the method gives back is used
+        (f"{MADE}\n{SHOWN}", f"{TOLD}\nlast = losses.update(loss.item())", EVERY_TENTH, "pass"),
+        # its method does more than to keep it
+        (f"{MADE}\n{SHOWN}", TOLD, EVERY_TENTH, "print(self.avg)"),
+        (f"{MADE}\n{SHOWN}", TOLD, EVERY_TENTH, "return self.avg"),
+        (f"{MADE}\n{SHOWN}", TOLD, EVERY_TENTH, "show(self)"),
+        # made elsewhere, or known by another name as well
+        ("losses = make_meter()\nprogress = Progress([losses])", TOLD, EVERY_TENTH, "pass"),
+        (f'losses = other = AverageMeter("loss")\n{SHOWN}', TOLD, EVERY_TENTH, "pass"),
+    ],
+)
+def test_meters_that_do_not_wait(tmp_path: Path, before: str, inside: str, behind: str, effect: str) -> None:
+    assert not any("tpulint_runtime" in line for line in _lines(tmp_path, before, inside, behind, effect))
+
+
+def test_meters_that_an_object_keeps(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        from torch import nn
+        from meters import AverageMeter, Progress
+
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model.cuda()
+                self.optimizer = torch.optim.Adam(self.model.parameters())
+                self.losses = AverageMeter()  # of an epoch
+                self.progress = Progress([self.losses])
+
+            def train(self, loader):
+                self.losses.reset()
+                for step, (x, y) in enumerate(loader):
+                    loss = nn.functional.cross_entropy(self.model(x.cuda()), y.cuda())
+                    self.optimizer.zero_grad()
+                    loss.backward()
+                    self.optimizer.step()
+                    self.losses.update(loss.item(), len(x))
+                print(self.losses)
+
+
+        trainer = Trainer(nn.Linear(4, 2))
+        for epoch in range(3):
+            trainer.train(batches)
+        """
+    path = write(tmp_path / "main.py", dedent(text))
+    write(tmp_path / "meters.py", dedent(METER).replace("EFFECT", "pass"))
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    fixed = path.read_text()
+    assert "self.losses = tpulint_runtime.defer_updates(AverageMeter(), numbers=True)  # of an epoch" in fixed
+    assert "self.losses.update(loss.detach(), len(x))" in fixed
