@@ -192,3 +192,16 @@ def test_meters_that_an_object_keeps(tmp_path: Path) -> None:
     fixed = path.read_text()
     assert "self.losses = tpulint_runtime.defer_updates(AverageMeter(), numbers=True)  # of an epoch" in fixed
     assert "self.losses.update(loss.detach(), len(x))" in fixed
+
+
+def test_a_meter_is_told_once(tmp_path: Path) -> None:
+    meter = dedent(METER).replace("EFFECT", "pass").partition("\n\n\nclass Progress")[0]
+    text = dedent(PROGRAM).replace("from meters import AverageMeter, Progress\n", "\n\n" + meter + "\n\n")
+    lines = {"BEFORE": MADE, "INSIDE": "losses.update(loss.detach())", "BEHIND": "pass"}
+    for name, line in lines.items():
+        text = text.replace(name, line)
+    write(tmp_path / "main.py", text)
+    out = tpulint("--isolated", "--no-cache", "--output-format", "concise", "main.py", cwd=tmp_path).out
+    assert [line.partition("`")[2].partition("`")[0] for line in out.splitlines() if "TPU223" in line] == ["losses"]
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    assert "TPU223" not in tpulint("--isolated", "--no-cache", "main.py", cwd=tmp_path).out

@@ -131,10 +131,16 @@ class HeldValues:
             if binding in reaching:
                 if len(reaching) > 1 and name not in mixed:
                     return None
-                uses.append(name)
+                if not self._is_compared_with_none(name):
+                    uses.append(name)
         if added and not all(map(self.is_rare, uses)):
             return None  # the sum is read where it is complete
         return uses
+
+    def _is_compared_with_none(self, use: ast.Name) -> bool:
+        """``value is not None``: needs no number, whatever is kept."""
+        test = self._index.parent(use)
+        return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot)
 
     def is_rare(self, use: ast.Name) -> bool:
         """Whether the number is needed less often than in every step, or only to be added up or collected."""

@@ -102,7 +102,8 @@ class Restarts:
                 continue  # another value in every step
             for binding in bindings:
                 is_plain = isinstance(binding.statement, ast.Assign) and _is_number(element_of(binding))
-                if is_plain and self._comes_again(binding.statement, loop) and not self._is_of_update(binding, loop):
+                is_own = is_plain and self._is_at_home(binding, loop) and not self._is_of_update(binding, loop)
+                if is_own and self._comes_again(binding.statement, loop):
                     yield Restart(binding.node, index.text(binding.node), statements, loop)
 
     def _carried(self, statement: ast.Assign | ast.AugAssign) -> ast.Name | ast.Attribute | None:
@@ -140,6 +141,11 @@ class Restarts:
                 return False
             return _EPOCH in {item.arg for item in function.args.args} or self.is_called_again(function)
         return pace in (Pace.EPOCH, Pace.LOG_INTERVAL)
+
+    def _is_at_home(self, binding: Binding, loop: StepLoop) -> bool:
+        """Whether it is no attribute of another class than that of the loop: those are told by their objects."""
+        owner = self._index.tree.class_of(binding.node) if isinstance(binding.node, ast.Attribute) else None
+        return owner is None or owner is self._index.tree.class_of(loop.node)
 
     def _is_of_update(self, binding: Binding, loop: StepLoop) -> bool:
         """Whether it begins anew with every update: steps that add up gradients are all compiled by the second one."""

@@ -120,7 +120,15 @@ class Totals:
             if index.reads.inside(node.value):
                 groups.setdefault(index.text(target), []).append(node)
         totals = [self._total(loop, sorted(additions, key=index.span)) for additions in groups.values()]
-        return sorted((total for total in totals if total is not None), key=lambda total: index.span(total.target))
+        found = [total for total in totals if total is not None]
+        if len(found) < len(totals):
+            # Its number is read in every step with that which cannot move: alone, it would be another transfer.
+            found = [total for total in found if not self._is_needed_in_step(total)]
+        return sorted(found, key=lambda total: index.span(total.target))
+
+    def _is_needed_in_step(self, total: Total) -> bool:
+        uses = () if total.own is None else total.own.uses
+        return any(self._index.pace_of(use) is Pace.STEP for use in uses)
 
     # ---------------------------------------------------------------- one total
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
+from tpulint.semantic import Kind
 from tpulint_rules.recompile._filtered_losses import FUNCTIONS, FilteredLoss, filtered_loss
 
 _IGNORED = -100
@@ -83,7 +84,16 @@ def _label(ctx: FileContext, loss: FilteredLoss) -> ast.expr | None:
         return None
     if ctx.index.flow.reaching(test.left) != ctx.index.flow.reaching(target):
         return None
-    return label if _value(label) is not None or isinstance(label, ast.Name) else None
+    is_number = _value(label) is not None or (isinstance(label, ast.Name) and _is_number(ctx, label))
+    return label if is_number else None
+
+
+def _is_number(ctx: FileContext, label: ast.Name) -> bool:
+    """Whether a variable is a number, or called as one whose labels are none: it may be the labels of another batch."""
+    if ctx.index.kind(label) is Kind.HOST:
+        return True
+    says_so = "pad" in label.id.lower() or "ignore" in label.id.lower()
+    return says_so and not ctx.index.is_device_tensor(label)
 
 
 def _value(node: ast.expr) -> object:
