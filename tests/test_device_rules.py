@@ -3348,3 +3348,37 @@ def test_text_that_an_item_or_a_field_hands_on_is_a_device() -> None:
         print(Own.other, Own().there)
         """,
     )
+
+
+def test_device_that_is_compared_with_an_object() -> None:
+    becomes(
+        """
+        import torch
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+        def seed(number, where):
+            if device == torch.device("cuda"):
+                print(number)
+            if torch.device("cuda:0") != device:
+                print("host")
+            if where == torch.device("cuda"):
+                print("a text is no device, and has no type")
+        """,
+        """
+        import torch
+        import torch_xla
+
+        device = torch.device("xla")
+
+
+        def seed(number, where):
+            if device.type == "xla":
+                print(number)
+            if "xla" != device.type:
+                print("host")
+            if where == torch_xla.device():
+                print("a text is no device, and has no type")
+        """,
+    )

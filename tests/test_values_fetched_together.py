@@ -429,3 +429,20 @@ def test_a_value_that_is_fetched_beside_others_is_told_as_that(tmp_path: Path) -
     (tmp_path / "main.py").write_text(dedent(MARKED_SETUP) + dedent(program))
     answer = tpulint("--fix", "--unsafe-fixes", "--output-format=concise", "main.py", cwd=tmp_path)
     assert "`hits` is fetched by itself in every step, beside others that are fetched together" in answer.out
+
+
+@pytest.mark.parametrize(("condition", "together"), [("turn % 10 == 0", True), ("not args.plain", False)])
+def test_elements_of_what_a_call_returns_may_be_missing(condition: str, together: bool) -> None:
+    """An option may have the model return None in their place."""
+    text = SETUP + dedent(
+        f"""
+        for turn, (x, y) in enumerate(loader):
+            (output, parts), _ = model(x.to(device))
+            F.cross_entropy(output, y.to(device)).backward()
+            optimizer.step()
+            torch_xla.sync()
+            if {condition}:
+                print(parts[0].mean().item(), parts[-1].mean().item())
+        """
+    )
+    assert ("torch.stack((parts[0].mean(), parts[-1].mean()))" in port(text).text) is together

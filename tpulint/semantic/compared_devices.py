@@ -29,6 +29,16 @@ def object_compared(index: SemanticIndex, text: ast.expr) -> ast.expr | None:
     return other if value is not None and value.kind is Kind.DEVICE and value.certain else None
 
 
+def device_compared(index: SemanticIndex, node: ast.expr) -> ast.expr | None:
+    """The variable of ``device == torch.device("cuda")``, where it holds a device object."""
+    parent = index.parent(node)
+    if not isinstance(parent, ast.Compare) or len(parent.ops) != 1 or not isinstance(parent.ops[0], ast.Eq | ast.NotEq):
+        return None
+    other = parent.left if parent.left is not node else parent.comparators[0]
+    value = index.value(other) if isinstance(other, ast.Name | ast.Attribute) else None
+    return other if value is not None and value.kind is Kind.DEVICE and value.certain else None
+
+
 def is_never_text(index: SemanticIndex, node: ast.expr) -> bool:
     """Whether an expression ``is`` no text of the program: a device, and its ``type``, a text made when it is read."""
     if isinstance(node, ast.Attribute) and node.attr == "type":

@@ -42,7 +42,9 @@ def is_steady(index: SemanticIndex, read: Read, boundary: ast.stmt) -> bool:
         if any(index.kinds.binding_value(binding).kind is not Kind.TENSOR for binding in bindings):
             return False
     elements = [node for node in (tensor, *index.tree.inside(tensor)) if isinstance(node, ast.Subscript)]
-    if not all(_is_there(index, element, boundary) for element in elements):
+    # `if not args.baseline:` may have to do with what a call returns; a block that opens every n-th step has not.
+    opens_by_turns = index.regions.gate_of(read.node) is not None
+    if not all(_is_there(index, element, boundary, opens_by_turns) for element in elements):
         return False
     return not may_be_placeholder(index, tensor, boundary) and not _is_asked_for(index, read, boundary)
 
@@ -71,26 +73,26 @@ def raises_of_none(read: Read) -> bool:
     return read.how in (How.COPY, How.CAST)
 
 
-def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.stmt) -> bool:
+def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.stmt, trusts_calls: bool) -> bool:
     """Whether a list or dict holds an element in every turn: ``logs["aux"]`` may be put in by some turns only."""
     container, key = element.value, element.slice
-    if index.is_device_tensor(container):
+    if index.is_device_tensor(container) and (trusts_calls or index.value(container).certain):
         return True
     bindings = index.flow.bindings_of(container)
-    if bindings and all(_holds(index, binding, key) for binding in bindings):
+    if bindings and all(_holds(index, binding, key, trusts_calls) for binding in bindings):
         return True
     return isinstance(container, ast.Name | ast.Attribute) and any(
         _is_put_in(index, store, element, boundary) for store in _mentions_of(index, container)
     )
 
 
-def _holds(index: SemanticIndex, binding: Binding, key: ast.expr) -> bool:
+def _holds(index: SemanticIndex, binding: Binding, key: ast.expr, trusts_calls: bool) -> bool:
     """Whether what a variable is given has an element from the start: a dict with this key, what a call returns."""
     value = part_of(binding.value, binding.path) if binding.path else binding.value
     if binding.kind != "assign" or value is None:
         return False
     function = index.definitions.function_called(value) if isinstance(value, ast.Call) else None
-    made = [value] if function is None else index.definitions.returned_by(function)
+    made = index.definitions.returned_by(function) if function is not None else [value] if trusts_calls else []
     if isinstance(value, ast.Call) and isinstance(key, ast.Constant) and isinstance(key.value, int):
         return bool(made) and not any(isinstance(item, ast.List | ast.ListComp | ast.Name) for item in made)
     return bool(made) and all(_displays(item, key) for item in made)

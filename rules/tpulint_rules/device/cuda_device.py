@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
-from tpulint.semantic.compared_devices import leaves_unseeded
+from tpulint.semantic.compared_devices import device_compared, leaves_unseeded
 from tpulint.semantic.device_indices import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
@@ -29,7 +29,7 @@ from tpulint_rules.distributed._state_prefixes import strip_of_dropped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.context import Folding
+    from tpulint.context import FixBuilder, Folding
 
 _REASON = "Every place that chooses the device is certain, and they change together."
 _IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
@@ -165,7 +165,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         if folding.drops(node):
             continue
         if site.role is Role.NAME and (call := _device_call(ctx, folding, node)) is not None:
-            folding.replace(call, fix.device_object(call))
+            _write_device(ctx, fix, folding, call)
         elif site.role is Role.NAME:
             folding.replace(node, _name(ctx, node))
             if (whole := _numbered_call(ctx, node)) is not None and whole not in numbered:
@@ -186,7 +186,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         elif is_index_of_tensor(ctx.index, node):
             folding.replace(node, f"{ctx.text(node).rpartition('.')[0]}.device")
         else:
-            folding.replace(node, fix.device_object(node))
+            _write_device(ctx, fix, folding, node)
     for whole in numbered:
         fix.delete_arguments(whole, _numbers_of(whole))  # a process has one XLA device
     named_outside = choose_named(ctx, fix, folding, answers)
@@ -254,6 +254,16 @@ def _device_call(ctx: FileContext, folding: Folding, node: ast.expr) -> ast.Call
             return None
         child = parent
     return None
+
+
+def _write_device(ctx: FileContext, fix: FixBuilder, folding: Folding, node: ast.expr) -> None:
+    """The device object; a comparison with it asks for the type, as the other may have a number or none."""
+    other = device_compared(ctx.index, node)
+    if other is None:
+        folding.replace(node, fix.device_object(node))
+    else:
+        folding.replace(other, f"{ctx.text(other)}.type")
+        folding.replace(node, _name(ctx, node))
 
 
 def _numbered_call(ctx: FileContext, node: ast.expr) -> ast.Call | None:
