@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from tpulint.semantic.attacked_models import attacked_models
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.lasting_evaluations import LastingEvaluations, is_switched_off
 from tpulint.semantic.normed_classes import have_none
@@ -63,10 +64,13 @@ class FrozenNorms:
         """Backward passes through a model in evaluation mode that may have batch normalisations, each behind the
         ``eval()`` that put it there."""
         switches = self._switches()
-        if not any(is_switched_off(call) for calls in switches.values() for call in calls) or not self._has_norms():
+        evaluations = [call for calls in switches.values() for call in calls if is_switched_off(call)]
+        if not evaluations or not self._has_norms():
             return ()
         found = ((call, self._eval_before(call, switches)) for call in self._backwards())
-        return tuple((call, switch) for call, switch in found if switch is not None)
+        here = {call: switch for call, switch in found if switch is not None}
+        attacked = attacked_models(self._index, (call for call in evaluations if not self._has_none(_model_of(call))))
+        return (*here.items(), *attacked)
 
     @cached_property
     def left(self) -> tuple[tuple[ast.Call, ast.Call], ...]:
