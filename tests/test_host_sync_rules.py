@@ -871,14 +871,21 @@ def test_meter_is_given_tensors() -> None:
         ("self.val = val", "self.val = round(val, 3)"),
         ("self.val = val", "if val > self.val: self.val = val"),
         ("self.count += n", "self.history.append(val)"),
-        ("if i % 10 == 0:\n            print(losses)", "print(losses)"),
     ],
-    ids=["rounded", "compared", "collected", "printed in every step"],
+    ids=["rounded", "compared", "collected"],
 )
 def test_meter_that_needs_numbers(old: str, new: str) -> None:
-    """The read cannot be avoided, only moved behind the boundary."""
+    """It gets them when it is looked at."""
     assert old in METERS
     result = port(SETUP + METERS.replace(old, new))
+    assert 'losses = tpulint_runtime.defer_updates(AverageMeter("loss"), numbers=True)\n' in result.text
+    assert "        losses.update(loss.detach(), x.size(0))\n" in result.text
+    assert result.findings == ()
+
+
+def test_meter_that_is_printed_in_every_step() -> None:
+    """The read cannot be avoided, only moved behind the boundary."""
+    result = port(SETUP + METERS.replace("if i % 10 == 0:\n            print(losses)", "print(losses)"))
     assert "torch_xla.sync()\n        losses.update(loss.item(), x.size(0))\n" in result.text
 
 
@@ -2037,20 +2044,22 @@ for step, (x, y) in enumerate(loader):
 
 
 @pytest.mark.parametrize(
-    ("adds", "updates", "average", "is_kept"),
+    ("adds", "updates", "average", "given"),
     [
-        ("pass", "self.sum += val * n", "self.sum / self.count if self.count != 0 else 0", True),
-        ("pass", "self.sum += val * n", "self.sum / self.count if self.sum > 0 else 0", False),
-        ("self.sum += value * weight", "self.add(val, n)", "self.sum / self.count", True),
-        ("self.sum += value * weight; print(value)", "self.add(val, n)", "self.sum / self.count", False),
-        ("self.sum += value * weight", "self.add(value=val, weight=n)", "self.sum / self.count", False),
-        ("self.sum += value * weight", "self.keep(val, n)", "self.sum / self.count", False),
+        ("pass", "self.sum += val * n", "self.sum / self.count if self.count != 0 else 0", "tensor"),
+        ("pass", "self.sum += val * n", "self.sum / self.count if self.sum > 0 else 0", "later"),
+        ("self.sum += value * weight", "self.add(val, n)", "self.sum / self.count", "tensor"),
+        ("self.sum += value * weight; print(value)", "self.add(val, n)", "self.sum / self.count", "number"),
+        ("self.sum += value * weight", "self.add(value=val, weight=n)", "self.sum / self.count", "later"),
+        ("self.sum += value * weight", "self.keep(val, n)", "self.sum / self.count", "number"),
     ],
     ids=["choice", "choice by the sum", "own method", "own method that prints", "by name", "unknown method"],
 )
-def test_meter_that_chooses_or_hands_on(adds: str, updates: str, average: str, is_kept: bool) -> None:
+def test_meter_that_chooses_or_hands_on(adds: str, updates: str, average: str, given: str) -> None:
     before = HANDING_ON.replace("ADDS", adds).replace("UPDATES", updates).replace("AVERAGE", average)
-    assert ("losses.update(loss.detach(), len(x))" in port(SETUP + before).text) == is_kept
+    text = port(SETUP + before).text
+    assert ("losses.update(loss.detach(), len(x))" in text) is (given != "number")
+    assert ("tpulint_runtime.defer_updates(" in text) is (given == "later")
 
 
 # -------------------------------------------------------------------- NumPy
@@ -3900,7 +3909,6 @@ def test_totals_that_share_their_start_start_in_front_of_the_epochs() -> None:
     text = port(SETUP + SHOWN_AND_RESET.replace("running = 0.0\ncorrect = 0", "running = correct = 0", 1)).text
     assert "running += loss.detach()" in text
     starts = """\
-running = correct = 0
 running = torch.zeros(1).to(device)
 correct = torch.zeros(1, dtype=torch.long).to(device)
 for epoch in range(3):
@@ -5406,7 +5414,6 @@ print(WHERE)
 @pytest.mark.parametrize(
     ("made", "where"),
     [
-        ("seen = Window()", "seen"),
         ('seen = {"train": Window(), "test": Window()}', 'seen["train"]'),
         ("from unseen import Recent\nseen = Recent()", "seen"),
         ("import unseen\nseen = unseen.Recent(100)", "seen"),
@@ -5416,6 +5423,12 @@ def test_what_is_no_list_is_not_extended(made: str, where: str) -> None:
     """An object that knows ``append`` need not know ``extend``; nor may numbers that it counts come all at once."""
     text = SETUP + KEPT.replace("MADE", made).replace("WHERE", where)
     assert port(text, select=("TPU101", "TPU105")).text == text
+
+
+def test_what_is_no_list_is_appended_to_when_it_is_looked_at() -> None:
+    text = port(SETUP + KEPT.replace("MADE", "seen = Window()").replace("WHERE", "seen")).text
+    assert 'seen = tpulint_runtime.defer_updates(Window(), "append", numbers=True)\n' in text
+    assert "    seen.append(loss.detach())\n" in text
 
 
 @pytest.mark.parametrize(

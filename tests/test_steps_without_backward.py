@@ -93,6 +93,39 @@ def test_accelerate_may_have_prepared_a_loader(tmp_path: Path, change: tuple[str
     agree(tmp_path, "TPU301", main=PREPARED.replace(*change).replace("  # TPU301", ""))
 
 
+ONE_OF_TWO = """\
+import torch
+from accelerate import Accelerator
+
+device = torch.device("cuda")
+model = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+mixed = False
+MADE
+for x, y in loader:  # TPU301
+    loss = (model(x.to(device)) - y.to(device)).pow(2).mean()
+    if mixed:
+        accelerator.backward(loss)
+    else:
+        loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "sets_boundary"),
+    [
+        ("if mixed:\n    accelerator = Accelerator()\n    loader = accelerator.prepare(loader)", False),
+        ("accelerator = Accelerator()\nloader = accelerator.prepare(loader)", True),
+        ("if other:\n    accelerator = Accelerator()\n    loader = accelerator.prepare(loader)", True),
+    ],
+)
+def test_accelerate_that_is_made_under_a_flag(tmp_path: Path, made: str, sets_boundary: bool) -> None:
+    text = ONE_OF_TWO.replace("MADE", made)
+    agree(tmp_path, "TPU301", main=text.replace("  # TPU301", "") if sets_boundary else text)
+
+
 OPTIONS = """\
 import argparse
 import torch

@@ -339,10 +339,10 @@ class EventMap:
     def _is_one_of_two(self, call: ast.Call) -> bool:
         """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``.
 
-        Accelerate and Fabric set their boundaries in loaders and updates, which both ways use.
+        Accelerate and Fabric set their boundaries in loaders and updates, which both ways use; unless they are made
+        where the framework is used alone, ``if mixed: accelerator = Accelerator()``.
         """
-        if re.search(r"(?i)accelerat|fabric", ast.unparse(call.func)):
-            return False
+        prepares_both = re.search(r"(?i)accelerat|fabric", ast.unparse(call.func)) is not None
         child: ast.AST = call
         for ancestor in self._tree.ancestors(call):
             if isinstance(ancestor, (*FUNCTIONS, *LOOPS)):
@@ -351,9 +351,21 @@ class EventMap:
                 other = ancestor.orelse if child in ancestor.body else ancestor.body
                 calls = (node for statement in other for node in self._tree.nodes_in(statement, ast.Call))
                 if any(_is_plain_backward(node) for node in calls):
-                    return True
+                    return not prepares_both or self._is_made_under(call, ancestor.test)
             child = ancestor
         return False
+
+    def _is_made_under(self, call: ast.Call, test: ast.expr) -> bool:
+        """Whether the object whose method is called is only made under the same condition."""
+        holder = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = [binding.node for binding in self._names.bindings(holder)] if isinstance(holder, ast.Name) else []
+        return bool(made) and all(
+            any(
+                isinstance(ancestor, ast.If) and ast.dump(ancestor.test) == ast.dump(test)
+                for ancestor in self._tree.ancestors(node)
+            )
+            for node in made
+        )
 
 
 def _is_plain_backward(call: ast.Call) -> bool:

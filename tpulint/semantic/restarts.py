@@ -103,6 +103,7 @@ class Restarts:
             for binding in bindings:
                 is_plain = isinstance(binding.statement, ast.Assign) and _is_number(element_of(binding))
                 is_own = is_plain and self._is_at_home(binding, loop) and not self._is_of_update(binding, loop)
+                is_own = is_own and not self._is_set_anew(binding)
                 if is_own and self._comes_again(binding.statement, loop):
                     yield Restart(binding.node, index.text(binding.node), statements, loop)
 
@@ -146,6 +147,17 @@ class Restarts:
         """Whether it is no attribute of another class than that of the loop: those are told by their objects."""
         owner = self._index.tree.class_of(binding.node) if isinstance(binding.node, ast.Attribute) else None
         return owner is None or owner is self._index.tree.class_of(loop.node)
+
+    def _is_set_anew(self, binding: Binding) -> bool:
+        """Whether the next statement gives the variable something else: ``total = other = 0``, ``total = zeros``."""
+        suite = self._index.tree.suite_of(self._index.statement_of(binding.node))
+        text = self._index.text(binding.node)
+        for later in suite[suite.index(self._index.statement_of(binding.node)) + 1 :]:
+            if not isinstance(later, ast.Assign):
+                return False
+            if text in map(self._index.text, later.targets):
+                return not any(self._index.text(node) == text for node in self._index.tree.inside(later.value))
+        return False
 
     def _is_of_update(self, binding: Binding, loop: StepLoop) -> bool:
         """Whether it begins anew with every update: steps that add up gradients are all compiled by the second one."""

@@ -22,7 +22,10 @@ class UploadedStarts:
         self._fix = fix
         self._index = index
         self._before: dict[LoopNode, list[str]] = {}
-        self._behind: dict[ast.stmt, list[str]] = {}
+        self._shared: dict[ast.stmt, list[str]] = {}
+        """What is written for totals that are set in one statement, ``a = b = 0``."""
+        self._places: dict[ast.stmt, LoopNode] = {}
+        """The loops that such statements start totals for, in front of which they start."""
 
     def upload(self, total: Total) -> None:
         """Let a variable start with a tensor, in front of its loop and wherever it is set back in it."""
@@ -32,7 +35,7 @@ class UploadedStarts:
         for reset in total.own.resets:
             statement = self._index.statement_of(reset)
             if _is_shared(statement):
-                self._behind.setdefault(statement, []).append(f"{self._index.text(total.target)} = {zero}")
+                self._shared.setdefault(statement, []).append(f"{self._index.text(total.target)} = {zero}")
             else:
                 self._fix.replace(reset, zero)
 
@@ -42,10 +45,16 @@ class UploadedStarts:
 
     def write(self) -> None:
         """Write the lines of all totals, those of one place together."""
+        for statement, lines in self._shared.items():
+            place = self._places.get(statement)
+            if isinstance(statement, ast.Assign) and len(lines) == len(statement.targets):
+                self._fix.replace(statement, f"\n{self._fix.indent_of(statement)}".join(lines))
+            elif place is not None:
+                self._before.setdefault(place, []).extend(lines)
+            else:
+                self._fix.insert_after(statement, "\n".join(lines))
         for loop, lines in self._before.items():
             self._fix.insert_before(loop, "\n".join(lines))
-        for statement, lines in self._behind.items():
-            self._fix.insert_after(statement, "\n".join(lines))
 
     def zero(self, total: Total) -> str:
         """A sum of nothing, uploaded: a 0 made on the device would be a constant, and another graph."""
@@ -65,9 +74,14 @@ class UploadedStarts:
                 fix.replace(element, zero)
             return
         outer = outermost_behind(index, total.loop, start)
+        line = f"{start.name} = {zero}"
+        if isinstance(statement, ast.stmt) and _is_shared(statement) and _is_readable_at(index, zero, statement):
+            self._shared.setdefault(statement, []).append(line)
+            self._places[statement] = outer
+            return
         if outer is not total.loop and not _is_readable_at(index, zero, outer):
             fix.give_up()
-        self.put_before(outer, f"{start.name} = {zero}")
+        self.put_before(outer, line)
 
 
 def add_in_time(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, additions: list[ast.stmt]) -> None:
