@@ -3382,3 +3382,19 @@ def test_device_that_is_compared_with_an_object() -> None:
                 print("a text is no device, and has no type")
         """,
     )
+
+
+def test_a_report_of_what_there_is_is_right() -> None:
+    report = """
+        import torch
+
+
+        def describe():
+            found = {"cuda": torch.version.cuda, "available": torch.cuda.is_available()}
+            if not torch.cuda.is_available() and found["cuda"] is not None:
+                found["cuda"] = "none"
+            return found
+        """
+    stays(report)
+    moved = dedent(report) + "\n\nmodel = torch.nn.Linear(2, 2)\nif torch.cuda.is_available():\n    model.cuda()\n"
+    assert port(moved).text != moved

@@ -2968,3 +2968,34 @@ ASKED = """\
 def test_what_a_condition_has_found_to_be_no_tensor(tmp_path: Path, question: str, body: str, other: str) -> None:
     text = dedent(ASKED).replace("QUESTION", question).replace("BODY", body).replace("OTHER", other)
     agree(tmp_path, "TPU101", main=dedent(SETUP) + text)
+
+
+def test_a_variable_that_is_bound_to_a_call_of_itself(tmp_path: Path) -> None:
+    """Beside a function that makes another, what it calls was asked for without an end."""
+    text = """
+        import torch
+
+        def load(path):
+            model = model({})
+            return model
+
+        @torch.no_grad()
+        def show(model, images, device="cuda"):  # TPU001
+            model = model.to(device)
+            logits = model(images.to(device))
+            for row in range(3):
+                print(logits[row].cpu())
+
+        def unwrap(name):
+            def decorator(kind):
+                first = kind.__init__
+
+                def __init__(self, *args):
+                    first(self, *args)
+                    model = getattr(self, name)
+                    setattr(self, name, Wrapper(model))
+                kind.__init__ = __init__
+                return kind
+            return decorator
+        """
+    agree(tmp_path, "TPU001", main=text)

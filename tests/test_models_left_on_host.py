@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import tpulint
+from marked_files import agree
 
 PROGRAM = """\
 import torch
@@ -120,3 +121,28 @@ def test_it_stays_where_something_may_move_it(tmp_path: Path, made: str, before:
 @pytest.mark.parametrize("move", [".cuda()", "\n        self.to(device)"])
 def test_a_class_of_another_file_that_moves_itself(tmp_path: Path, move: str) -> None:
     assert "    model = Network(4)\n" in run(tmp_path, "Network(4)", move=move)
+
+
+def test_processes_of_hosts_are_on_the_host(tmp_path: Path) -> None:
+    """`gloo` and a device that is the CPU: nothing here is for an accelerator."""
+    text = """
+        import torch
+        import torch.distributed as dist
+        import torch.multiprocessing as mp
+
+        def run(rank, world):
+            dist.init_process_group("BACKEND", rank=rank, world_size=world)
+            device = torch.device("cpu")
+            model = torch.nn.Linear(4, 2).to(device)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(20):
+                loss = model(torch.rand(8, 4).to(device)).pow(2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+        if __name__ == "__main__":
+            mp.spawn(run, args=(2,), nprocs=2)
+        """
+    agree(tmp_path, "TPU301", main=text.replace("BACKEND", "gloo"))
+    agree(tmp_path, "TPU301", main=text.replace("BACKEND", "mpi").replace("range(20):", "range(20):  # TPU301"))

@@ -36,6 +36,8 @@ class Callees:
         self._has_applied = ".apply" in text and "Function" in text
         """Whether a variable may hold what applies a function with a gradient of its own."""
         self._aliases: dict[str, set[str]] | None = None
+        self._asked_for: set[ast.Call] = set()
+        """Calls whose function is being looked for: one that depends on itself has none."""
 
     @cached_property
     def _makers(self) -> set[str]:
@@ -157,7 +159,13 @@ class Callees:
 
     def _made(self, call: ast.Call, seen: tuple[ast.AST, ...], loosely: bool) -> FunctionNode | None:
         """The function that a call of a function of this file makes: ``step = make_step(model)``."""
-        maker = self._definitions.function_called(call)
+        if call in self._asked_for:
+            return None  # `model = model(config)`
+        self._asked_for.add(call)
+        try:
+            maker = self._definitions.function_called(call)
+        finally:
+            self._asked_for.discard(call)
         if maker is None:
             return None
         found = {self._follow(value, seen, loosely=loosely) for value in self._definitions.returned_by(maker)}

@@ -37,9 +37,13 @@ _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
 _OF_OTHER_DEVICES = (
-    "cuda", "gpu", "xla", "accelerat", "fabric", "lightning", "_rank", "launch", "distributed", "nccl",
+    "cuda", "gpu", "xla", "accelerat", "fabric", "lightning", "nccl",
 )  # fmt: skip
-_OTHER_DEVICES = r"(?i)\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu|\brank"
+_OTHER_DEVICES = r"(?i)\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b|(?<![a-z])tpu"
+_PROCESSES = ("_rank", "launch", "distributed")
+_RANKS = r"(?i)\brank"
+_OF_HOSTS = ("'gloo'", '"gloo"')
+"""What processes of hosts talk by: a program that names it, and nothing else, may have many of them."""
 _AUTOCAST = r"\b(?:torch\.)?cuda\.amp\b"
 _GENERATORS = r"torch\.cuda\.(?:manual_seed(?:_all)?|is_available)\("
 """Seeds of GPUs, and the question for one in front of them; what chooses a device says more of CUDA."""
@@ -212,7 +216,11 @@ class HostOnly:
 
 def _speaks_of_others(text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in _OF_OTHER_DEVICES) or re.search(_OTHER_DEVICES, text) is not None
+    if any(word in lowered for word in _OF_OTHER_DEVICES) or re.search(_OTHER_DEVICES, text):
+        return True
+    if any(word in text for word in _OF_HOSTS):
+        return False
+    return any(word in lowered for word in _PROCESSES) or re.search(_RANKS, text) is not None
 
 
 def speaks_of_devices(source: SourceFile, imported: Imported, outside: Sequence[OutsideCall]) -> bool:

@@ -35,6 +35,9 @@ _REASON = "Every place that chooses the device is certain, and they change toget
 _IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
 _BUILDS_KERNELS = r"\bCUDAExtension\("
 """The setup of a package with CUDA kernels, which asks for GPUs to know what to build."""
+_REPORTS = r"\btorch\.version\.cuda\b|\bget_env_info\b"
+"""What tells which CUDA there is: the report that people send with their questions."""
+_USES = r"\.cuda\(|\.to\(|\.backward\(|\btorch\.device\(|\bdevice ?="
 _SILENT = "so without a GPU this trains on the host CPU without a word"
 _MODEL_PARALLEL = (
     "The file uses several GPUs by number: one process drives one XLA device, "
@@ -53,7 +56,7 @@ _TEXT = 'Nothing here takes the text that is chosen for a device: if it is one, 
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if ctx.index.mentions(_BUILDS_KERNELS, "CUDAExtension("):
+    if ctx.index.mentions(_BUILDS_KERNELS, "CUDAExtension(") or _only_reports(ctx):
         return
     devices = ctx.index.devices
     sites = devices.sites
@@ -92,6 +95,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if site.node in left
             else "",
         )
+
+
+def _only_reports(ctx: FileContext) -> bool:
+    """Whether a file says what there is, and puts nothing there: no is the right answer."""
+    return ctx.index.mentions(_REPORTS, "torch.version.cuda", "get_env_info") and not ctx.index.mentions(_USES)
 
 
 def _has_torch(ctx: FileContext) -> bool:
