@@ -14,6 +14,7 @@ from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
 from tpulint_rules.host_sync._resizing import RESIZING, UPSAMPLE, has_gradient_on_host, runs_on_host
 from tpulint_rules.host_sync._scaled_products import add_scaled_product
+from tpulint_rules.host_sync._smooth_losses import smooth_loss
 
 _NAMES = {
     "torch": on_host.FUNCTIONS,
@@ -57,7 +58,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             call,
             f"{'the gradient of ' if gradient else ''}`{operation}` runs on the host in every {turn}: "
             "the graph is cut, and its tensor is transferred",
-            _dense_product(ctx, call) or _unasked_inverse(ctx, call, operation) or add_scaled_product(ctx, call),
+            _dense_product(ctx, call)
+            or _unasked_inverse(ctx, call, operation)
+            or add_scaled_product(ctx, call)
+            or smooth_loss(ctx, call),
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation.rpartition(".")[2], on_host.NOTHING),
         )
