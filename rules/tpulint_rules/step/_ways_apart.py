@@ -16,6 +16,7 @@ from tpulint.semantic.passed_arguments import arguments_given
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._made_modules import classes_made, makings
 from tpulint_rules.step._round_trips import is_asked_for, left_on_host
+from tpulint_rules.step._trained_elsewhere import training_calls
 
 
 class _Departure(NamedTuple):
@@ -126,6 +127,7 @@ def _trains_on(ctx: FileContext, away: ast.Call, back: ast.Call, optimizer: ast.
     builders = [place for _, place in moves.places(optimizer)]
     steps = (step for step in ctx.index.step_loops if any(_may_step(ctx, call, optimizer) for call in step.updates))
     updates = [update for step in steps for update in (step.node, *step.updates)]
+    updates += training_calls(ctx, optimizer)
     stepping = [(function, place) for update in updates for function, place in moves.places(update)]
     for one, two in _in_one_function(ctx, away, back):
         within = [place for function, place in stepping if function is ctx.index.function_of(one)]

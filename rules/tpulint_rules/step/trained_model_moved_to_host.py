@@ -28,15 +28,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         (call, [one for module in modules_of(ctx, call) for one in _with_parts(ctx, module)]) for call in built
     ]
     told: list[ast.Call] = []
+    building = optimizers
     if departures and index.moves.has_device:
-        yield from _here(ctx, departures, optimizers, told)
+        from tpulint_rules.step._trained_elsewhere import trainers
+
+        building = [*optimizers, *trainers(ctx)]
+        yield from _here(ctx, departures, building, told)
         if not built:
-            yield from _saved_for_others(ctx, [call for call, _ in departures])
-    if index.moves.has_device and optimizers:
+            yield from _saved_for_others(ctx, [call for call, _ in departures if call not in told])
+    if index.moves.has_device and building:
         if departures or index.imported.knows_others:
             from tpulint_rules.step._ways_apart import ways_apart
 
-            yield from ways_apart(ctx, [item for item in departures if item[0] not in told], optimizers)
+            yield from ways_apart(ctx, [item for item in departures if item[0] not in told], building)
         yield from _elsewhere(ctx, optimizers)
 
 
@@ -90,17 +94,17 @@ def _here(
             continue
         gone = index.moves.creations.of(receiver)
         sharing = [o for o, owned in optimizers if overlap(gone, owned)]
-        optimizer = next((o for o in sharing if _is_before(ctx, o, call) or _is_called_elsewhere(ctx, o, call)), None)
         ways = (move for move in index.moves.moves if overlap(gone, move.creations))
         back = next((move for move in ways if _is_way_back(ctx, call, move)), None)
-        if optimizer is None or back is None or _keeps_parameters(ctx, call, back):
+        if back is None or _keeps_parameters(ctx, call, back):
+            continue
+        optimizer = next((one for one in sharing if _is_left_behind(ctx, one, call, back)), None)
+        if optimizer is None:
             continue
         from tpulint_rules.step._copied_to_host import copied_to_host
         from tpulint_rules.step._saved_in_place import module_moved, saved_in_place
 
         from_elsewhere = _is_called_elsewhere(ctx, optimizer, call)
-        if not from_elsewhere and not _trains_on(ctx, optimizer, call, back):
-            continue
         known = back.certain and not from_elsewhere and not any(isinstance(one.node, ast.arg) for one in gone)
         module = ctx.text(module_moved(call))
         told.append(call)
@@ -157,8 +161,11 @@ def _goes_to_host(ctx: FileContext, call: ast.Call) -> bool:
     return is_host(ctx.index, given[0])
 
 
-def _is_before(ctx: FileContext, optimizer: ast.Call, call: ast.Call) -> bool:
-    return ctx.index.moves.precedes(optimizer, call) is True
+def _is_left_behind(ctx: FileContext, optimizer: ast.Call, call: ast.Call, back: Move) -> bool:
+    """Whether an optimizer that was built before the model goes makes further steps when it is back."""
+    if _is_called_elsewhere(ctx, optimizer, call):
+        return True
+    return ctx.index.moves.precedes(optimizer, call) is True and _trains_on(ctx, optimizer, call, back)
 
 
 def _is_called_elsewhere(ctx: FileContext, optimizer: ast.Call, call: ast.Call) -> bool:
@@ -182,12 +189,14 @@ def _is_way_back(ctx: FileContext, call: ast.Call, move: Move) -> bool:
 
 def _trains_on(ctx: FileContext, optimizer: ast.Call, call: ast.Call, back: Move) -> bool:
     """Whether the optimizer that was built before makes further steps, in the same loop or below."""
+    from tpulint_rules.step._trained_elsewhere import training_calls
+
     moves = ctx.index.moves
-    for step_loop in ctx.index.step_loops:
-        for update in (step_loop.node, *step_loop.updates):
-            if moves.precedes(back.call, update) is True or _in_one_loop(ctx, call, update, optimizer):
-                return True
-    return False
+    updates = [update for step in ctx.index.step_loops for update in (step.node, *step.updates)]
+    return any(
+        moves.precedes(back.call, update) is True or _in_one_loop(ctx, call, update, optimizer)
+        for update in (*updates, *training_calls(ctx, optimizer))
+    )
 
 
 def _in_one_loop(ctx: FileContext, call: ast.Call, update: ast.AST, optimizer: ast.Call) -> bool:
