@@ -1,4 +1,4 @@
-"""Models that only a branch for several GPUs moves: ``if count > 1: model = nn.DataParallel(model).cuda()``."""
+"""Models that only a wrapper moves, or a branch for several GPUs: ``if n > 1: net = nn.DataParallel(net).cuda()``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.records import NamedTuple
+from tpulint.semantic import Kind
+from tpulint.semantic.creations import Creation, overlap
+from tpulint.semantic.other_files import definition_called, function_run
+from tpulint.semantic.passed_arguments import values_given
 from tpulint_rules.distributed._state_prefixes import same
+from tpulint_rules.step._made_modules import classes_made
+
+_MOVING = (".to(", ".cuda(", "device")
+"""Words of what makes models that puts them on a device itself."""
 
 
 class OnlyMove(NamedTuple):
@@ -47,6 +55,34 @@ def only_move(ctx: FileContext, wrapper: ast.Call, wrapped: ast.expr) -> OnlyMov
     if not inside or any(a.overlaps(b) for move in others for a in move.creations for b in used):
         return None
     return OnlyMove(branch, model, any(index.tree.encloses(statement, call) for call in inside))
+
+
+def is_moved_by_wrapper(ctx: FileContext, wrapped: ast.expr) -> bool:
+    """Whether nothing in sight moves a wrapped model, and so ``DataParallel`` alone did, where there was one GPU."""
+    index = ctx.index
+    owner = index.tree.class_of(wrapped)
+    if owner is not None and index.definitions.is_module_class(owner):
+        return False  # it moves with what it is a part of
+    used = index.moves.creations.of(wrapped)
+    moves = [*index.moves.moves, *(handed.move for handed in index.handed_moves.all)]
+    return (
+        bool(used)
+        and all(_is_left(ctx, one) for one in used)
+        and not any(overlap(index.moves.collected.among(move.creations), used) for move in moves)
+    )
+
+
+def _is_left(ctx: FileContext, one: Creation) -> bool:
+    """Whether a model is made whole by a call that leaves it on the host, and is moved on no way from there."""
+    index, made = ctx.index, one.node
+    if not isinstance(made, ast.Call) or one.path or one.way:
+        return False
+    if any(index.kind(item) is Kind.DEVICE for item in values_given(made)):
+        return False
+    called = definition_called(index, made)
+    makers = [called] if called is not None and not called.is_class else list(classes_made(index, made))
+    runs = (function_run(maker) for maker in makers)
+    return not any(word in run.file.text(run.node) for run in runs if run is not None for word in _MOVING)
 
 
 def _is_of(move: ast.Call, model: ast.expr, wrapper: ast.Call) -> bool:

@@ -11,7 +11,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Sp
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
-from tpulint_rules.distributed._moves_of_several import keep_move, only_move
+from tpulint_rules.distributed._moves_of_several import is_moved_by_wrapper, keep_move, only_move
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefixes
 from tpulint_rules.distributed._wrapped_elsewhere import states_of_wrapped
 from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others, moves_tensors
@@ -88,10 +88,13 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         return None
     if not strip_prefixes(ctx, fix, statement, target):
         return None
-    move_inputs(ctx, fix, call, wrappers.calls_of(call))
+    has_moved = move_inputs(ctx, fix, call, wrappers.calls_of(call))
     moves = moves_for_others(ctx, fix, call, wrappers)
+    is_moved = has_moved or bool(moves) or moves_tensors(ctx.index, call)
+    place = f".to({fix.device(call)})" if is_moved and is_moved_by_wrapper(ctx, wrapped) else ""
     whole = _choice_without(ctx, call, wrapped) or call
-    if isinstance(statement, ast.Assign) and statement.value is whole and target is not None and same(target, wrapped):
+    is_given = isinstance(statement, ast.Assign) and statement.value is whole
+    if is_given and target is not None and same(target, wrapped) and not place:
         if moves:
             fix.replace(statement, moves)
         else:
@@ -102,7 +105,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     outer, inner = ctx.index.span(whole), ctx.index.span(wrapped)
     atom = isinstance(wrapped, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     fix.replace(Span(outer.start, inner.start), "" if atom else "(")
-    fix.replace(Span(inner.end, outer.end), "" if atom else ")")
+    fix.replace(Span(inner.end, outer.end), place if atom else f"){place}")
     return fix
 
 
