@@ -122,3 +122,103 @@ def train(net, loader):
 """
     text = ported(tmp_path, main=main)
     assert "DataParallel" not in text and "net.to(" not in text
+
+
+PARTS = """\
+import sys
+import torch
+import torchvision.models as models
+from torch import nn
+from helpers import evaluate
+
+device = torch.device("cuda")
+
+
+def main(loader):
+    model = models.__dict__[sys.argv[1]]()
+    other = nn.Linear(4, 2)
+    {wrapped}
+    model.to(device)
+    other.to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    train(loader, model, optimizer, other)
+    evaluate(loader, model)
+
+
+def train(loader, model, optimizer, other):
+    for images, labels in loader:
+        labels = labels.to(device)
+        loss = nn.functional.cross_entropy({run}, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+EVALUATE = """\
+def evaluate(loader, model):
+    for image, label in loader:
+        print(model(image{}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "run", "is_moved"),
+    [
+        ("model.features = nn.DataParallel(model.features)", "model(images)", True),
+        ("model.features = torch.nn.DataParallel(model.features, [0, 1])", "model(images)", True),
+        ("model = nn.DataParallel(model)", "model(images)", True),
+        ("model.features = nn.DataParallel(model.features)", "model(images.to(device))", False),
+        ("model.features = nn.DataParallel(model.features)", "other(images)", False),
+        ("model.features = nn.DataParallel(model.features)", "model.score(images)", False),
+        ("other.part = nn.DataParallel(other.part)", "model(images)", False),
+        ("model.features = model.layers", "model(images)", False),
+    ],
+)
+def test_a_part_moved_what_the_whole_is_given(tmp_path: Path, wrapped: str, run: str, is_moved: bool) -> None:
+    text = ported(tmp_path, main=PARTS.format(wrapped=wrapped, run=run), helpers=EVALUATE.format(".cuda()"))
+    assert "DataParallel" not in text
+    moved = run.replace("(images)", "(images.to(device))") if is_moved else run
+    assert f"cross_entropy({moved}, labels)" in text, text
+    assert "move_inputs" not in text
+
+
+@pytest.mark.parametrize(("moved", "is_left"), [("", True), (".cuda()", False)])
+def test_a_part_moves_for_other_files(tmp_path: Path, moved: str, is_left: bool) -> None:
+    main = PARTS.format(wrapped="model.features = nn.DataParallel(model.features)", run="model(images)")
+    text = ported(tmp_path, main=main, helpers=EVALUATE.format(moved))
+    assert ("tpulint_runtime.move_inputs(model.features)" in text) is is_left
+
+
+DEALT = """\
+import torch
+from torch import nn
+from elsewhere import Loader
+
+device = torch.device("cuda")
+model = nn.DataParallel(build()).to(device)
+loader = {loader}
+for {parts} in loader:
+    {moved}
+    print(model({given}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("loader", "parts", "moved", "given", "is_moved"),
+    [
+        ("[(torch.rand(2, 4), torch.zeros(2))]", "x, y", "y = y.to(device)", "x", True),
+        ("Loader('train')", "image, label", "label = label.to(device)", "image", True),
+        ("Loader('train')", "k, (x, y)", "y = y.to(device); print(x.size(0))", "x", True),
+        ("Loader('train')", "x, y", "y = y.to(device)", "x", False),  # a list, a dict, or what else it makes
+        ("Loader('train')", "image, label", "image, label = image.to(device), label.to(device)", "image", False),
+        ("Loader('train')", "image, label", "print(label)", "image", False),  # nobody moves anything
+        ("Loader('train')", "image, label", "image = image.to(device)", "image", False),
+        ("[(read(), torch.zeros(2))]", "captions, label", "label = label.to(device)", "captions", False),
+    ],
+)
+def test_parts_of_batches_from_nobody_knows_where(
+    tmp_path: Path, loader: str, parts: str, moved: str, given: str, is_moved: bool
+) -> None:
+    """Whoever moves the labels and not the images leaves them to the wrapper."""
+    text = ported(tmp_path, main=DEALT.format(loader=loader, parts=parts, moved=moved, given=given))
+    assert "DataParallel" not in text
+    assert (f"model({given}.to(device))" if is_moved else f"model({given})") in text, text

@@ -65,6 +65,20 @@ def is_as_dealt(index: SemanticIndex, argument: ast.expr, is_tensor: bool = Fals
     )
 
 
+def is_beside_moved(index: SemanticIndex, argument: ast.expr) -> bool:
+    """Whether an argument is a part of a batch as a loop deals it out, a tensor likely, and another part is moved."""
+    parts = _parts(index, _inside_variable(index, argument))
+    if not parts or not all(_is_tensor(index, part) or _is_dealt_plainly(index, part) for part in parts):
+        return False
+    return any(
+        other.statement is part.statement and other.name != part.name
+        for call, receiver in index.method_calls("cuda", "to")
+        if index.moves.to_device(call) is not None
+        for other in _parts(index, receiver)
+        for part in parts
+    )
+
+
 def _is_dealt_plainly(index: SemanticIndex, part: Binding) -> bool:
     """Whether a batch comes from nobody knows where, or from a data loader that makes batches as all do."""
     for creation in index.moves.creations.of(part.value) if part.value is not None else ():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext
 from tpulint.semantic import Binding, Kind, Side
 
-_TEXTS = r"(?i)name|path|file|text|caption|sentence|word|prompt|question|answer|report|url|meta|info|lang|str"
+TEXTS = r"(?i)name|path|file|text|caption|sentence|word|prompt|question|answer|report|url|meta|info|lang|str"
 """What parts are called that come as lists of texts: what is not a tensor has no ``to``."""
 _BESIDE = r"\b(?:enumerate|zip)\("
 """What puts something else beside a batch."""
@@ -29,7 +29,7 @@ def parts_left(ctx: FileContext, call: ast.Call) -> Iterator[ast.expr]:
         batch = _batch_of(ctx, item)
         value = ctx.index.value(item)
         is_open = value.kind in (Kind.UNKNOWN, Kind.TENSOR) and value.side is not Side.DEVICE
-        if batch in batches and is_open and not re.search(_TEXTS, _name_of(item)):
+        if batch in batches and is_open and not re.search(TEXTS, _name_of(item)):
             yield item
 
 

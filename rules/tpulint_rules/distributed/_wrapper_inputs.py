@@ -3,87 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
-from functools import cached_property
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex, Side, Value
+from tpulint.semantic import FUNCTIONS, Kind, SemanticIndex, Side, Value
 from tpulint.semantic.other_files import Definition, definition_called, methods
 from tpulint.semantic.passed_arguments import arguments_given, values_given
-from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt
+from tpulint.semantic.variables import last_name
+from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt, is_beside_moved
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere, calls_of_kept
 from tpulint_rules.distributed._dealt_dicts import is_dict_dealt, is_nest_dealt
-from tpulint_rules.distributed._parts_left import parts_left
+from tpulint_rules.distributed._parts_left import TEXTS, parts_left
+from tpulint_rules.distributed._wrapped_calls import Wrapped
 
-_DEPTH = 4
 _BESIDE = "Parts of the batch that lie beside what is moved are taken for tensors, and moved as well."
 _SHAPED = frozenset({"unsqueeze", "view", "float"})
 """Methods of tensors by which one sample becomes a batch."""
 _MOVES = (".to(", ".cuda(")
 _WHOLE_BATCHES = frozenset({"batch", "batched_inputs", "batch_data", "data", "sample", "samples"})
-
-
-class Wrapped:
-    """Where a file calls what wrappers gave: found in one pass, for a file of tests wraps a hundred models."""
-
-    def __init__(self, index: SemanticIndex, wrapper: str) -> None:
-        self._index = index
-        self._wrappers: set[ast.expr] = {*index.calls_to(wrapper)}
-        self._memo: dict[tuple[Binding, int], set[ast.expr]] = {}
-
-    def calls_of(self, wrapper: ast.Call) -> list[ast.Call]:
-        """Calls of variables that may hold what one wrapper gave, in order of position."""
-        return self._calls.get(wrapper, [])
-
-    @cached_property
-    def _calls(self) -> dict[ast.expr, list[ast.Call]]:
-        found: dict[ast.expr, list[ast.Call]] = {}
-        for call in self._index.calls:
-            if isinstance(call.func, ast.Name | ast.Attribute):
-                for wrapper in self._held(call.func, 0):
-                    found.setdefault(wrapper, []).append(call)
-        return found
-
-    def gave(self, wrapper: ast.Call, node: ast.expr) -> bool:
-        """Whether an expression may be what one wrapper gave."""
-        return wrapper in self._held(node, 0)
-
-    def _held(self, node: ast.expr, depth: int) -> set[ast.expr]:
-        """Wrappers of which an expression may be what they gave."""
-        found = {node} & self._wrappers
-        if depth > _DEPTH:
-            return found
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return found | self._held(node.func.value, depth)  # DDP(model).to(device)
-        if isinstance(node, ast.Call):
-            return found.union(*(self._held(value, depth + 1) for value in self._returned(node)))
-        for binding in self._index.flow.bindings_of(node):
-            if (binding, depth) not in self._memo:
-                values = [self._held(value, depth + 1) for value in self._values(binding)]
-                self._memo[binding, depth] = set().union(*values)
-            found |= self._memo[binding, depth]
-        return found
-
-    def _values(self, binding: Binding) -> Iterable[ast.expr]:
-        if binding.kind == "assign" and binding.value is not None:
-            return self._unpacked(binding.value, binding.path)
-        if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
-            return self._index.definitions.arguments.of(binding.statement, binding.name)
-        return ()
-
-    def _unpacked(self, value: ast.expr, path: tuple[int, ...]) -> Iterable[ast.expr]:
-        """What a variable gets of ``net, model = net, DataParallel(net)``, or of a function that returns both."""
-        if not path:
-            return (value,)
-        whole = self._returned(value) if isinstance(value, ast.Call) else (value,)
-        parts = (one.elts for one in whole if isinstance(one, ast.Tuple | ast.List))
-        found = [elements[path[0]] for elements in parts if 0 <= path[0] < len(elements)]  # no `*rest`
-        return [inner for one in found for inner in self._unpacked(one, path[1:])]
-
-    def _returned(self, call: ast.Call) -> Iterable[ast.expr]:
-        function = self._index.definitions.function_called(call)
-        return () if function is None else self._index.definitions.returned_by(function)
 
 
 def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Iterable[ast.Call]) -> bool:
@@ -137,7 +76,11 @@ def _lying(index: SemanticIndex, argument: ast.expr, value: Value) -> Value:
     """A tensor that is made of what a call gives, ``transform(image).unsqueeze(0)``, lies on the host, likely.
 
     Whoever makes it of no tensor leaves the move to the wrapper; should it be there already, nothing happens.
+    So does whoever moves the labels of a batch and not the images.
     """
+    is_open = value.kind is Kind.UNKNOWN or (value.kind is Kind.TENSOR and value.side is Side.UNKNOWN)
+    if is_open and not re.search(TEXTS, last_name(argument)) and is_beside_moved(index, argument):
+        return Value(Kind.TENSOR, Side.HOST, False)
     if value.kind is not Kind.TENSOR or value.side is not Side.UNKNOWN:
         return value
     made = argument

@@ -13,8 +13,9 @@ from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
 from tpulint_rules.distributed._moves_of_several import is_moved_by_wrapper, keep_move, only_move
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefixes
+from tpulint_rules.distributed._wrapped_calls import Wrapped
 from tpulint_rules.distributed._wrapped_elsewhere import states_of_wrapped
-from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs, moves_for_others, moves_tensors
+from tpulint_rules.distributed._wrapper_inputs import move_inputs, moves_for_others, moves_tensors
 
 _MESSAGE = "`DataParallel` uses one chip of a TPU machine and says nothing; `torch_xla.launch` uses all"
 _NEVER_SCATTERS = (

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.origins import origins
-from tpulint_rules.distributed._wrapper_inputs import Wrapped, move_inputs
+from tpulint_rules.distributed._wrapped_calls import Wrapped
+from tpulint_rules.distributed._wrapper_inputs import move_inputs
 
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 _BUCKET_VIEW = "gradient_as_bucket_view"
