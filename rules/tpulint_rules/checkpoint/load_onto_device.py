@@ -104,6 +104,9 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
     """Whether a ``map_location`` means the device; None when it does not, or that is not known."""
     if ctx.portable and isinstance(place, ast.IfExp) and ctx.text(place.test) == _ON_CUDA:
         return _goes_to_device(ctx, place.orelse)
+    named = _named_by(ctx, place)
+    if named is not None:
+        return None if _named_by(ctx, named) is not None else _goes_to_device(ctx, named)
     if isinstance(place, ast.Dict):
         found = [_goes_to_device(ctx, value) for value in place.values]
         return any(found) if any(item is not None for item in found) else None
@@ -124,8 +127,8 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
             if binding.kind == "parameter" and _is_device_name(binding.value):
                 return True
     is_made = isinstance(place, ast.Call) and ctx.index.qualified_name(place.func) == "torch.device"
-    named = device_argument(place) if isinstance(place, ast.Call) and is_made else None
-    if isinstance(named, ast.Name) and _goes_to_device(ctx, named):
+    given = device_argument(place) if isinstance(place, ast.Call) and is_made else None
+    if isinstance(given, ast.Name) and _goes_to_device(ctx, given):
         return True  # `torch.device(device)`
     if isinstance(place, ast.Name | ast.Attribute):
         if holds_device(ctx.index, place):
@@ -141,6 +144,15 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
         moved = (call for call, _ in ctx.index.method_calls("to", "cuda") if call.args)
         return True if any(ctx.text(call.args[0]) == text for call in moved) else None
     return certain
+
+
+def _named_by(ctx: FileContext, place: ast.expr) -> ast.expr | None:
+    """The device whose name a place is: ``str(device)``, which may be a variable."""
+    values = [binding.value for binding in ctx.index.flow.reaching(place)] if isinstance(place, ast.Name) else [place]
+    made = values[0] if len(values) == 1 else None
+    if not isinstance(made, ast.Call) or ctx.index.qualified_name(made.func) != "builtins.str":
+        return None
+    return made.args[0] if len(made.args) == 1 and not isinstance(made.args[0], ast.Starred) else None
 
 
 def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:
