@@ -222,3 +222,59 @@ def test_parts_of_batches_from_nobody_knows_where(
     text = ported(tmp_path, main=DEALT.format(loader=loader, parts=parts, moved=moved, given=given))
     assert "DataParallel" not in text
     assert (f"model({given}.to(device))" if is_moved else f"model({given})") in text, text
+
+
+ELEMENTS = """\
+import sys
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+nets = [nn.Linear(4, 4).to(device), nn.Linear(4, 4).to(device)]
+FIRST = 0
+{wrapped}
+print([net(torch.ones(1, 4, device=device)) for net in nets])
+"""
+AROUND = "print([net(torch.ones(1, 4, device=device)) for net in nets])"
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "left"),
+    [
+        ("for i in range(len(nets)):\n    nets[i] = nn.DataParallel(nets[i])", ""),
+        ("if sys.argv:\n    for i in range(2):\n        nets[i] = nn.DataParallel(nets[i])", ""),
+        ("nets[0] = nn.DataParallel(nets[0])", ""),
+        ("nets[FIRST] = nn.DataParallel(nets[FIRST])", ""),
+        ("nets[0] = nn.DataParallel(nets[1])", "nets[0] = nets[1]\n"),
+        ("nets[i + 1] = nn.DataParallel(nets[i])", "nets[i + 1] = nets[i]\n"),
+        # A loop that does more: it tells its last number, draws, or takes something out.
+        ("for i in range(2):\n    nets[i] = nn.DataParallel(nets[i])\nprint(i)",
+         "for i in range(2):\n    pass\nprint(i)\n"),
+        ("for i in draw():\n    nets[i] = nn.DataParallel(nets[i])", "for i in draw():\n    pass\n"),
+        ("for i in range(2):\n    nets[i] = nn.DataParallel(nets[i])\nelse:\n    print()",
+         "for i in range(2):\n    pass\nelse:\n    print()\n"),
+        ("for i in range(2):\n    print(i)\n    nets[i] = nn.DataParallel(nets[i])",
+         "for i in range(2):\n    print(i)\n"),
+        ("if draw():\n    for i in range(2):\n        nets[i] = nn.DataParallel(nets[i])", "if draw():\n    pass\n"),
+    ],
+)  # fmt: skip
+def test_elements_that_are_wrapped_in_their_place(tmp_path: Path, wrapped: str, left: str) -> None:
+    text = ported(tmp_path, main=ELEMENTS.format(wrapped=wrapped))
+    assert f"FIRST = 0\n{left}{AROUND}" in text, text
+
+
+def test_states_of_elements_lose_the_prefix(tmp_path: Path) -> None:
+    wrapped = 'nets[0] = nn.DataParallel(nets[0])\nnets[0].load_state_dict(torch.load("net.pt"))'
+    text = ported(tmp_path, main=ELEMENTS.format(wrapped=wrapped))
+    assert 'consume_prefix_in_state_dict_if_present(state, "module.")\nnets[0].load_state_dict(state)\n' in text
+    text = ported(tmp_path, main=ELEMENTS.format(wrapped=wrapped.replace("nets[0].l", "nets[1].l")))
+    assert "consume_prefix" not in text
+
+
+@pytest.mark.parametrize(("index", "read", "is_unwrapped"), [("0", "0", True), ("i", "i", True), ("i", "k", False)])
+def test_what_elements_are_wrapped_around(tmp_path: Path, index: str, read: str, is_unwrapped: bool) -> None:
+    wrapped = f"for i in range(2):\n    nets[{index}] = nn.DataParallel(nets[{index}])\n"
+    wrapped += f"for {'k' if read == 'k' else 'i'} in range(2):\n    print(nets[{read}].module.weight)"
+    text = ported(tmp_path, main=ELEMENTS.format(wrapped=wrapped))
+    assert ("DataParallel" not in text) is is_unwrapped
+    assert (f"print(nets[{read}].weight)" in text) is is_unwrapped

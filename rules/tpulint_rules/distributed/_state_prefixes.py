@@ -138,9 +138,13 @@ def _is_copy(ctx: FileContext, node: ast.expr, target: ast.expr) -> bool:
 
 
 def same(left: ast.expr, right: ast.expr) -> bool:
-    """Whether two expressions are the same variable or attribute."""
+    """Whether two expressions are the same variable, attribute or element, ``nets[i]``."""
     if isinstance(left, ast.Name) and isinstance(right, ast.Name):
         return left.id == right.id
+    if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+        return left.value == right.value
     if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
         return left.attr == right.attr and same(left.value, right.value)
+    if isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):
+        return same(left.slice, right.slice) and same(left.value, right.value)
     return False

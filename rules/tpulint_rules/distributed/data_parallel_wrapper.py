@@ -28,6 +28,7 @@ _QUESTIONS = frozenset({
     "builtins.len", "builtins.isinstance", "torch.cuda.is_available", "torch.cuda.device_count",
     "torch.accelerator.device_count", "torch.accelerator.is_available",
 })  # fmt: skip
+_COUNTS = ("builtins.len", "builtins.range")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -136,14 +137,26 @@ def _only_measures(ctx: FileContext, call: ast.Call) -> bool:
 
 
 def _emptied(ctx: FileContext, statement: ast.stmt) -> ast.stmt:
-    """The statement, or the ``if`` that is there for nothing else."""
+    """The statement, or the ``if`` or loop over numbers that is there for nothing else."""
     holder = ctx.index.parent(statement)
-    if not isinstance(holder, ast.If) or holder.body != [statement] or holder.orelse:
+    if not isinstance(holder, ast.If | ast.For) or holder.body != [statement] or holder.orelse:
         return statement
+    if isinstance(holder, ast.For):
+        return _emptied(ctx, holder) if _only_counts(ctx, holder) else statement
     calls = [node for node in ast.walk(holder.test) if isinstance(node, ast.Call)]
     asks_only = all(ctx.index.qualified_name(node.func) in _QUESTIONS for node in calls)
     is_elif = ctx.source.text.startswith("elif", ctx.index.span(holder).start)
-    return holder if asks_only and not is_elif else statement
+    return _emptied(ctx, holder) if asks_only and not is_elif else statement
+
+
+def _only_counts(ctx: FileContext, loop: ast.For) -> bool:
+    """Whether a loop without its body does nothing: ``for i in range(len(nets))``, and nobody reads the last ``i``."""
+    index, target = ctx.index, loop.target
+    calls = [node for node in ast.walk(loop.iter) if isinstance(node, ast.Call)]
+    if not isinstance(target, ast.Name) or any(index.qualified_name(call.func) not in _COUNTS for call in calls):
+        return False
+    later = (load for load in index.names.loads_of(target) if not index.tree.encloses(loop, load))
+    return not any(binding.statement is loop for load in later for binding in index.flow.reaching(load))
 
 
 def _guard(ctx: FileContext, call: ast.Call) -> ast.expr | None:
