@@ -12,6 +12,7 @@ from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
+from tpulint_rules.host_sync._host_draws import host_draws
 from tpulint_rules.host_sync._resizing import RESIZING, UPSAMPLE, has_gradient_on_host, runs_on_host
 from tpulint_rules.host_sync._scaled_products import add_scaled_product
 from tpulint_rules.host_sync._smooth_losses import smooth_loss
@@ -65,6 +66,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation.rpartition(".")[2], on_host.NOTHING),
         )
+    yield from host_draws(ctx)
     yield from _wrappers(ctx)
 
 
