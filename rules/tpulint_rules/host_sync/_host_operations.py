@@ -6,6 +6,10 @@ _RESIZED = (
     "of images the modes `nearest`, `bilinear` and `area` run on the device; of series and volumes "
     "`x.repeat_interleave(2, dim)` for each dimension is the same as `nearest` by whole factors"
 )
+_AVERAGED = (
+    "with `count_include_pad=False` the gradient stays on the device, which is the same where padding is 0; "
+    "a divisor is a factor behind the average"
+)
 INSTEAD = {
     "addmm": "`beta * x + alpha * (a @ b)` stays on the device",
     "bincount": "`F.one_hot(x, count).sum(0)` counts on the device",
@@ -43,6 +47,7 @@ INSTEAD = {
     "interpolate": _RESIZED,
     "upsample": _RESIZED,
     "Upsample": _RESIZED,
+    **dict.fromkeys(("avg_pool1d", "avg_pool2d", "avg_pool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d"), _AVERAGED),
 }
 """What does the same on the device, where something does."""
 NOTHING = "Compute it less often than in every turn, or write it out in operations that XLA has"

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import FUNCTIONS, FunctionNode, Kind, Side
+from tpulint.semantic import Kind, Side
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
 from tpulint_rules.host_sync._host_draws import host_draws
+from tpulint_rules.host_sync._made_layers import made_layers
+from tpulint_rules.host_sync._pooling import POOLS, count_no_padding, has_pooled_gradient_on_host
 from tpulint_rules.host_sync._resizing import RESIZING, UPSAMPLE, has_gradient_on_host, runs_on_host
 from tpulint_rules.host_sync._scaled_products import add_scaled_product
 from tpulint_rules.host_sync._smooth_losses import smooth_loss
@@ -28,11 +30,9 @@ _NAMES = {
 
 _TAKEN_BY_CTC = 4
 _FACTORED = ("covariance_matrix", "precision_matrix")
-_WEIGHT_NORM = ("torch.nn.utils.weight_norm", "torch.nn.utils.weight_norm.weight_norm")
 _SPARSE_PRODUCT = "torch.sparse.mm"
 _DENSE = "Both factors must be on the device, where no sparse ones exist."
 _UNASKED = "No error is raised where a matrix has no inverse."
-_ROUNDED = "The weight is computed by other operations: its last digits may differ."
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -62,53 +62,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             _dense_product(ctx, call)
             or _unasked_inverse(ctx, call, operation)
             or add_scaled_product(ctx, call)
-            or smooth_loss(ctx, call),
+            or smooth_loss(ctx, call)
+            or (_pooled_over_image(ctx, call) if gradient else None),
             certainty=Certainty.CERTAIN if index.value(tensor).certain else Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation.rpartition(".")[2], on_host.NOTHING),
         )
     yield from host_draws(ctx)
-    yield from _wrappers(ctx)
-
-
-def _wrappers(ctx: FileContext) -> Iterator[Finding]:
-    """Layers of a module that a turn runs, whose weight is computed on the host in every forward pass."""
-    index = ctx.index
-    if not index.kinds.mentions_device:
-        return
-    found: list[tuple[ast.Call, str, str]] = []
-    turns: list[str] = []
-    for node, name in index.references("torch.nn.utils"):
-        operation, call = on_host.WRAPPERS.get(name), index.parent(node)
-        owner = index.tree.class_of(node)
-        if operation is None or not isinstance(call, ast.Call) or call.func is not node:
-            continue
-        # `net = nn.Sequential(weight_norm(nn.Linear(8, 4)))` of a script
-        if owner is None and index.step_loops and not index.mentions("remove_weight_norm"):
-            found.append((call, operation, name))
-            turns.append(STEP)
-        runs = [] if owner is None else _runs_of(ctx, owner)
-        if runs:
-            found.append((call, operation, name))
-            turns += [turn for run in runs if (turn := index.turn_code.turn_of(run.body[0])) is not None]
-    # A file of layers is one model: which of them the others are made of, an option or a list may say.
-    for call, operation, name in found if turns else ():
-        yield ctx.finding(
-            call,
-            f"`{operation}` computes the weight on the host in every {STEP if STEP in turns else turns[0]}: "
-            "the graph is cut, and the weight is transferred",
-            _own_weight_norm(ctx, call) if name in _WEIGHT_NORM else None,
-            certainty=Certainty.LIKELY,
-            help=on_host.INSTEAD.get(operation, on_host.NOTHING),
-        )
-
-
-def _runs_of(ctx: FileContext, owner: ast.ClassDef) -> list[FunctionNode]:
-    """The forward pass of a class, and of one that has none what it is asked for instead: ``layer.up(x)``."""
-    definitions = ctx.index.definitions
-    forward = definitions.method(owner, "forward")
-    if forward is not None or not definitions.is_module_class(owner):
-        return [] if forward is None else [forward]
-    return [item for item in owner.body if isinstance(item, FUNCTIONS) and not item.name.startswith("_")]
+    yield from made_layers(ctx)
 
 
 def _is_of_sparse(ctx: FileContext, call: ast.Call) -> bool:
@@ -127,6 +87,11 @@ def _dense_product(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     return fix
 
 
+def _pooled_over_image(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    name = ctx.index.qualified_name(call.func)
+    return count_no_padding(ctx, call, name) if name in POOLS else None
+
+
 def _unasked_inverse(ctx: FileContext, call: ast.Call, operation: str) -> FixBuilder | None:
     """``torch.linalg.inv_ex(x).inverse``, which the device computes, and nobody asks whether there is one."""
     is_function = ctx.index.qualified_name(call.func) is not None
@@ -139,12 +104,6 @@ def _unasked_inverse(ctx: FileContext, call: ast.Call, operation: str) -> FixBui
         fix.append(call, ".inverse")
     elif isinstance(call.func, ast.Attribute):
         fix.replace(call, f"{inverse}({ctx.text(call.func.value)}).inverse")
-    return fix
-
-
-def _own_weight_norm(ctx: FileContext, call: ast.Call) -> FixBuilder:
-    fix = ctx.fix("Compute the weight on the device", Applicability.UNSAFE, _ROUNDED)
-    fix.rename_callee(call, f"{fix.use('tpulint_runtime', at=call)}.weight_norm")
     return fix
 
 
@@ -172,9 +131,12 @@ def _gradient(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
     if not call.args or isinstance(call.args[0], ast.Starred):
         return None
     name = ctx.index.qualified_name(call.func)
-    if name in on_host.BACKWARD or (name in RESIZING and has_gradient_on_host(call, name)):
+    if name is None:
+        return _layer(ctx, call, on_host.BACKWARD_LAYERS, is_gradient=True)
+    is_pooled = name in POOLS and has_pooled_gradient_on_host(call, name)
+    if name in on_host.BACKWARD or is_pooled or (name in RESIZING and has_gradient_on_host(call, name)):
         return name.rpartition(".")[2], call.args[0]
-    return _layer(ctx, call, on_host.BACKWARD_LAYERS, is_gradient=True) if name is None else None
+    return None
 
 
 def _operation(ctx: FileContext, call: ast.Call) -> tuple[str, ast.expr] | None:
