@@ -11,6 +11,7 @@ import ast
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.slice_objects import slice_meant
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -147,8 +148,8 @@ class ChangingLengths:
         if self._asked_for_places(node.value) is not None:
             return self.of(node.value, depth + 1)
         for item in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-            if isinstance(item, ast.Slice):
-                cause = self.of_slice(item)
+            if (meant := slice_meant(self._index, item)) is not None:
+                cause = self.of_slice(meant)
                 if cause is not None:
                     return ChangingLength(node, cause)
             elif (found := self.of(item, depth + 1)) is not None:

@@ -12,6 +12,8 @@ from tpulint.semantic.computed_places import indices_of
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.variables import last_name
 
+LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
+"""Why it is not safe to choose by a tensor."""
 _GIVEN_ON = "The other variable is given the value in the dtype of the tensor."
 _CHOOSING = (ast.IfExp, ast.BoolOp)
 _DEPTH = 3

@@ -17,29 +17,42 @@ def choose_by_range(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item
 
     A slice ends where the tensor does; ``min`` says so where nothing else does.
     """
-    at = indices_of(node).index(item)
-    size = f"len({ctx.text(node.value)})" if at == 0 else f"{ctx.text(node.value)}.size({at})"
     lower, upper = item.lower, item.upper
     if lower is None or upper is None or item.step is not None:
         fix.give_up()
         return
-    end = _one_line(ctx, upper)
-    if not _is_bounded(ctx, node, lower, upper):
-        if not is_plain(node.value) or ctx.index.names.find("min", ctx.index.names.scope_of(node)) is not None:
-            fix.give_up()  # it would be written twice
-            return
-        end = f"{end[:-1]}, {size})" if _is_min(ctx, upper) and "\n" not in end else f"min({end}, {size})"
+    end: str | None = one_line(ctx, upper)
+    if not is_bounded(ctx, node, lower, upper):
+        end = bounded_end(ctx, node, upper, indices_of(node).index(item))
+    if end is None:
+        fix.give_up()
+        return
+    write_range(ctx, fix, item, lower, end)
+
+
+def bounded_end(ctx: FileContext, node: ast.Subscript, upper: ast.expr, at: int) -> str | None:
+    """``min(i + 16, len(x))``, which ends where the tensor does; None where that cannot be written."""
+    if not is_plain(node.value) or ctx.index.names.find("min", ctx.index.names.scope_of(node)) is not None:
+        return None  # it would be written twice
+    end, size = one_line(ctx, upper), f"{ctx.text(node.value)}.size({at})" if at else f"len({ctx.text(node.value)})"
+    is_open = is_least_of_several(ctx, upper) and "\n" not in end
+    return f"{end[:-1]}, {size})" if is_open else f"min({end}, {size})"
+
+
+def write_range(ctx: FileContext, fix: FixBuilder, where: ast.expr, lower: ast.expr, end: str) -> None:
+    """Write ``torch.arange(lower, end)`` in place of a slice."""
     # what is made on the device has its ends in the graph
     place = ', device="cpu"' if is_default(ctx.index) else ""
-    fix.replace(item, f"{fix.use('torch', at=node)}.arange({_one_line(ctx, lower)}, {end}{place})")
+    fix.replace(where, f"{fix.use('torch', at=where)}.arange({one_line(ctx, lower)}, {end}{place})")
 
 
-def _one_line(ctx: FileContext, node: ast.expr) -> str:
+def one_line(ctx: FileContext, node: ast.expr) -> str:
+    """The text of an expression in one line, where that loses no comment."""
     text = ctx.text(node)
     return ast.unparse(node) if "\n" in text and "#" not in text else text
 
 
-def _is_bounded(ctx: FileContext, node: ast.Subscript, lower: ast.expr, upper: ast.expr) -> bool:
+def is_bounded(ctx: FileContext, node: ast.Subscript, lower: ast.expr, upper: ast.expr) -> bool:
     """Whether a slice has its length, whatever the place: its end is a ``min`` already, or it is written.
 
     Where fewer rows are left than are written, the assignment fails.
@@ -83,10 +96,11 @@ def _is_least(ctx: FileContext, node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         value = _value_of(ctx, node)
         return value is not None and not isinstance(value, ast.Name) and _is_least(ctx, value)
-    return _is_min(ctx, node) and _tells_size(ctx, node)
+    return is_least_of_several(ctx, node) and _tells_size(ctx, node)
 
 
-def _is_min(ctx: FileContext, node: ast.expr) -> bool:
+def is_least_of_several(ctx: FileContext, node: ast.expr) -> bool:
+    """``min(i + 16, n)``"""
     is_call = isinstance(node, ast.Call) and bool(node.args) and not node.keywords
     return isinstance(node, ast.Call) and is_call and ctx.index.qualified_name(node.func) == "builtins.min"
 

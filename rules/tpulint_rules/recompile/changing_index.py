@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding
+from tpulint.model import Applicability, Certainty, Finding, Fix
 from tpulint.semantic.computed_places import indices_of, is_computed_place, is_written_by_label
 from tpulint.semantic.possible_lists import may_be_list
+from tpulint.semantic.slice_objects import slice_made, slice_meant
 
-_LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 _LEVELS = (
     "each tree is a graph of its own: go through all trees of a batch level by level, the places of each in a tensor"
 )
@@ -27,6 +27,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists:
         return
     boxes: dict[ast.stmt, FixBuilder | None] = {}
+    ranges: dict[ast.Call, Fix | None] = {}
     for node in index.turn_code.nodes(ast.Subscript):
         turn = index.turn_code.turn_of(node)
         items = indices_of(node)
@@ -51,9 +52,14 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
             boxes[statement] = masked(ctx, statement, next(iter(causes)))
         is_of_tree = any(item is cause for item, cause in causes.items())
-        fix = boxes[statement] if lengths else None
+        fix: Fix | FixBuilder | None = boxes[statement] if lengths else None
         if not (lengths or is_of_tree or len(causes) > 1):
-            fix = _fix(ctx, node, items, next(iter(causes)))
+            item = next(iter(causes))
+            made = slice_made(index, item)
+            if made is None:
+                fix = _fix(ctx, node, items, item)
+            else:
+                fix = ranges[made] = ranges[made] if made in ranges else _fix_made(ctx, made, node)
         what = "a new length" if lengths else "another place"
         source = next(iter(causes.values()))
         message = (
@@ -176,8 +182,9 @@ def _is_list(item: ast.expr) -> bool:
 
 def _cause(ctx: FileContext, item: ast.expr) -> ast.AST | None:
     numbers = ctx.index.changing_numbers
-    if isinstance(item, ast.Slice):
-        return next((found for part in (item.lower, item.upper) if part and (found := numbers.cause(part))), None)
+    meant = slice_meant(ctx.index, item)
+    if meant is not None:
+        return next((found for part in (meant.lower, meant.upper) if part and (found := numbers.cause(part))), None)
     length = ctx.index.changing_lengths.of(item)
     if length is not None and not length.by_mask:
         return length.cause
@@ -186,8 +193,8 @@ def _cause(ctx: FileContext, item: ast.expr) -> ast.AST | None:
 
 def _is_steady(ctx: FileContext, item: ast.expr) -> bool:
     """Whether as many elements are taken in every turn."""
-    lengths = ctx.index.changing_lengths
-    return (lengths.of_slice(item) if isinstance(item, ast.Slice) else lengths.of(item)) is None
+    lengths, meant = ctx.index.changing_lengths, slice_meant(ctx.index, item)
+    return (lengths.of(item) if meant is None else lengths.of_slice(meant)) is None
 
 
 def _is_number(ctx: FileContext, item: ast.expr) -> bool:
@@ -204,7 +211,7 @@ def _is_given_by_tensor(node: ast.expr) -> bool:
 
 def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast.expr) -> FixBuilder | None:
     """The place as a tensor: the same elements, and one graph for all places."""
-    from tpulint_rules.recompile._places import choose_by_tensor, is_plain, is_stored, keep_meaning
+    from tpulint_rules.recompile._places import LEFT_ALONE, choose_by_tensor, is_plain, is_stored, keep_meaning
 
     at = items.index(item)
     others = [other for other in items if other is not item]
@@ -226,7 +233,7 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
     fix = ctx.fix(
         "Choose the place by a tensor",
         Applicability.SAFE if is_safe else Applicability.UNSAFE,
-        _STORED if stored else _LEFT_ALONE,
+        _STORED if stored else LEFT_ALONE,
     )
     if isinstance(item, ast.Slice):
         from tpulint_rules.recompile._slices import choose_by_range
@@ -236,3 +243,9 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
         return fix
     choose_by_tensor(ctx, fix, node, item, at)
     return fix
+
+
+def _fix_made(ctx: FileContext, made: ast.Call, node: ast.Subscript) -> Fix | None:
+    from tpulint_rules.recompile._slice_objects import choose_by_made_range
+
+    return choose_by_made_range(ctx, made, node)
