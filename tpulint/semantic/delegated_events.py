@@ -6,9 +6,11 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.imported import Imported
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.training_forwards import FORWARD
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.updates import gives_gradients
 
@@ -46,12 +48,19 @@ class DelegatedEvents:
     def __init__(self, imported: Imported) -> None:
         self._imported = imported
 
-    def of(self, call: ast.Call) -> list[Delegation]:
+    def of(self, call: ast.Call, modes: GradientSwitches) -> list[Delegation]:
         """What a call delegates, for each function that it may run; empty where one of them trains by itself."""
-        found = self._imported.all_called(call)
+        found = self._imported.all_called(call) or self._forwards_run(call, modes)
         delegations = [_delegation(call, one) for one in found]
         known = [one for one in delegations if one is not None]
         return known if len(known) == len(delegations) else []
+
+    def _forwards_run(self, call: ast.Call, modes: GradientSwitches) -> tuple[Definition, ...]:
+        """The forward passes that a call of a module may run, where each runs a backward pass for it."""
+        if not isinstance(call.func, ast.Name | ast.Attribute):
+            return ()
+        found = methods(self._imported.classes_of(call.func), FORWARD)
+        return found if all(_goes_backward(one, call, modes) for one in found) else ()
 
     def gives_gradients(self, call: ast.Call) -> bool:
         """Whether what a call runs gives gradients to parameters: ``p.grad = gradient``."""
@@ -59,6 +68,13 @@ class DelegatedEvents:
             isinstance(one.node, FUNCTIONS) and gives_gradients(one.file.tree, one.node)
             for one in self._imported.all_called(call)
         )
+
+
+def _goes_backward(forward: Definition, call: ast.Call, modes: GradientSwitches) -> bool:
+    file = forward.file
+    if not isinstance(forward.node, FUNCTIONS) or not any(file.tree.attributes_called("backward")):
+        return False
+    return file.own_events.training_forwards.goes_backward(forward.node, call, modes)
 
 
 def _delegation(call: ast.Call, called: Definition) -> Delegation | None:

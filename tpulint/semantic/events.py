@@ -7,9 +7,11 @@ import re
 from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions, is_abstract
+from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
+from tpulint.semantic.training_forwards import TrainingForwards
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.updates import Updates, gives_gradients
 
@@ -99,9 +101,14 @@ class EventMap:
     def functions_of(self, call: ast.Call) -> list[FunctionNode]:
         """Functions of this file that a call runs: the callee, a closure, ``__init__``, what replaces a bare method.
 
-        Of those of which it runs one, all, where each of them trains.
+        Of those of which it runs one, all, where each of them trains. Of a module the forward pass, where that trains.
         """
-        run = (self._definitions.function_run(call), self._updates.closure(call), self._definitions.made_by(call))
+        run = (
+            self._definitions.function_run(call),
+            self._updates.closure(call),
+            self._definitions.made_by(call),
+            self.training_forwards.run_by(call, self._modes),
+        )
         found = [function for function in run if function is not None]
         if not found:
             several = self._definitions.functions_of_several(call)
@@ -291,7 +298,7 @@ class EventMap:
         """Note what a function of another file does for a call."""
         if self._definitions.function_called(call) is not None:
             return
-        parts = delegated.of(call)
+        parts = delegated.of(call, self._modes)
         if not parts:
             return
         may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
@@ -329,6 +336,16 @@ class EventMap:
             and self._kinds.value(func.value).kind not in (Kind.TENSOR, Kind.OPTIMIZER)
             and not self._is_one_of_two(call)
         )
+
+    @cached_property
+    def training_forwards(self) -> TrainingForwards:
+        """Forward passes of modules of this file that run a backward pass themselves."""
+        backwards = [call for one in self._direct.values() for call in one.backwards]
+        return TrainingForwards(self._tree, self._names, self._definitions, backwards)
+
+    @cached_property
+    def _modes(self) -> GradientSwitches:
+        return GradientSwitches(self._tree, self._names, self._kinds, self._definitions, ())
 
     @cached_property
     def _prepares_no_loader(self) -> bool:
