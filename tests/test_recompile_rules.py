@@ -379,6 +379,31 @@ def test_slice_by_a_tensor_ends_where_its_tensor_does(taken: str, becomes: str) 
 
 
 @pytest.mark.parametrize(
+    ("asked", "is_asked"),
+    [
+        ("if len(part) == 0:", True),
+        ("if other.shape[0] < 1:", True),
+        ("if not part.numel():", True),
+        ("if part.size(0) and step:", True),
+        ("if len(part) == 4:", False),
+        ("if len(kept) == 0:", False),
+        ("if len(begun) == 0:", False),
+    ],
+)
+def test_slice_by_a_tensor_may_lie_behind_it_where_it_may_be_empty(asked: str, is_asked: bool) -> None:
+    """A slice is empty there, a range that begins behind its end raises."""
+    start = f"{SETUP}kept = torch.zeros(100).to(device)\n"
+    turn = "step = random.randint(0, 200)\nbegun = kept[step + 1 :]\n"
+    turn += "part, other = kept[step : step + 4], kept[step : 100]\n"
+    text = start + in_loop(f"{turn}{asked}\n    break\nlast = part.sum()").removeprefix(SETUP)
+    settings = Settings(select=("TPU201",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert result.error == ""
+    begin = "min(step, len(kept))" if is_asked else "step"
+    assert f"part, other = kept[torch.arange({begin}, min(step + 4, len(kept)))]" in result.text
+
+
+@pytest.mark.parametrize(
     ("counted", "end", "is_bounded"),
     [
         ("len(data) // 4", "(i + 1) * 4", True),

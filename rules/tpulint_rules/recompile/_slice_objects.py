@@ -11,8 +11,9 @@ from tpulint.semantic.computed_places import indices_of
 from tpulint.semantic.possible_lists import may_be_list
 from tpulint.semantic.slice_objects import slice_made
 from tpulint.semantic.variables import root_of
+from tpulint_rules.recompile._empty_parts import may_begin_behind
 from tpulint_rules.recompile._places import LEFT_ALONE, keep_meaning
-from tpulint_rules.recompile._slices import bounded_end, is_bounded, is_least_of_several, one_line, write_range
+from tpulint_rules.recompile._slices import bounded, is_bounded, is_least_of_several, one_line, write_range
 
 _MOST_ENDS = 2
 
@@ -28,17 +29,19 @@ def choose_by_made_range(ctx: FileContext, made: ast.Call, node: ast.Subscript) 
     lower, upper = made.args
     if any(isinstance(end, ast.Constant) and end.value is None for end in made.args):
         return None
+    if may_begin_behind(ctx, node, lower):
+        return None
     end: str | None = one_line(ctx, upper)
     if not all(is_bounded(ctx, use, lower, upper) for use in uses):
         at = {indices_of(use).index(_item(ctx, use, made)) for use in uses}
         if len({ctx.text(use.value) for use in uses}) == 1 and len(at) == 1 and _is_there(ctx, uses[0].value, made):
-            end = bounded_end(ctx, uses[0], upper, at.pop())
+            end = bounded(ctx, uses[0], upper, at.pop())
         elif not is_least_of_several(ctx, upper):
             return None
     if end is None:
         return None
     fix = ctx.fix("Choose the places by a tensor", Applicability.UNSAFE, LEFT_ALONE)
-    write_range(ctx, fix, made, lower, end)
+    write_range(ctx, fix, made, one_line(ctx, lower), end)
     for use in uses:
         keep_meaning(ctx, fix, use)
     return fix.build()

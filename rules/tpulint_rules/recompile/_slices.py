@@ -7,6 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic.computed_places import indices_of
 from tpulint.semantic.default_device import is_default
+from tpulint_rules.recompile._empty_parts import may_begin_behind
 from tpulint_rules.recompile._places import is_plain, is_stored
 
 _DEPTH = 2
@@ -21,29 +22,33 @@ def choose_by_range(ctx: FileContext, fix: FixBuilder, node: ast.Subscript, item
     if lower is None or upper is None or item.step is not None:
         fix.give_up()
         return
+    at = indices_of(node).index(item)
+    begin: str | None = one_line(ctx, lower)
     end: str | None = one_line(ctx, upper)
+    if may_begin_behind(ctx, node, lower):
+        begin = bounded(ctx, node, lower, at)  # a range begins where it ends at the latest
     if not is_bounded(ctx, node, lower, upper):
-        end = bounded_end(ctx, node, upper, indices_of(node).index(item))
-    if end is None:
+        end = bounded(ctx, node, upper, at)
+    if begin is None or end is None:
         fix.give_up()
         return
-    write_range(ctx, fix, item, lower, end)
+    write_range(ctx, fix, item, begin, end)
 
 
-def bounded_end(ctx: FileContext, node: ast.Subscript, upper: ast.expr, at: int) -> str | None:
-    """``min(i + 16, len(x))``, which ends where the tensor does; None where that cannot be written."""
+def bounded(ctx: FileContext, node: ast.Subscript, number: ast.expr, at: int) -> str | None:
+    """``min(i + 16, len(x))``, which lies within the tensor; None where that cannot be written."""
     if not is_plain(node.value) or ctx.index.names.find("min", ctx.index.names.scope_of(node)) is not None:
         return None  # it would be written twice
-    end, size = one_line(ctx, upper), f"{ctx.text(node.value)}.size({at})" if at else f"len({ctx.text(node.value)})"
-    is_open = is_least_of_several(ctx, upper) and "\n" not in end
-    return f"{end[:-1]}, {size})" if is_open else f"min({end}, {size})"
+    text, size = one_line(ctx, number), f"{ctx.text(node.value)}.size({at})" if at else f"len({ctx.text(node.value)})"
+    is_open = is_least_of_several(ctx, number) and "\n" not in text
+    return f"{text[:-1]}, {size})" if is_open else f"min({text}, {size})"
 
 
-def write_range(ctx: FileContext, fix: FixBuilder, where: ast.expr, lower: ast.expr, end: str) -> None:
-    """Write ``torch.arange(lower, end)`` in place of a slice."""
+def write_range(ctx: FileContext, fix: FixBuilder, where: ast.expr, begin: str, end: str) -> None:
+    """Write ``torch.arange(begin, end)`` in place of a slice."""
     # what is made on the device has its ends in the graph
     place = ', device="cpu"' if is_default(ctx.index) else ""
-    fix.replace(where, f"{fix.use('torch', at=where)}.arange({one_line(ctx, lower)}, {end}{place})")
+    fix.replace(where, f"{fix.use('torch', at=where)}.arange({begin}, {end}{place})")
 
 
 def one_line(ctx: FileContext, node: ast.expr) -> str:
