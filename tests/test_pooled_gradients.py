@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from command import tpulint
 from marked_files import SETUP, agree
+
+PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
 
 BLOCK = """\
 from torch import nn
@@ -47,6 +53,47 @@ with torch.no_grad():
     for x in loader:
         print(block(x.to(device)).sum().item())  # TPU101
 """
+
+
+MEASURED = """\
+import json
+import torch, torch.nn.functional as F, torch_xla
+import torch_xla.debug.metrics as met
+
+def measure(dimensions, **options):
+    torch.manual_seed(0)
+    pool = getattr(F, f"avg_pool{dimensions}d")
+    start = torch.rand(2, 3, *[7] * dimensions)
+    x = start.to(torch_xla.device()).requires_grad_()
+    met.clear_all()
+    y = pool(x, 2, **options)
+    y.square().sum().backward()
+    torch_xla.sync()
+    return any(name.startswith("aten::") for name in met.counter_names()), y.tolist(), x.grad.tolist()
+
+found = {}
+for at in (1, 2, 3):
+    counted = measure(at, ceil_mode=True)
+    uncounted = measure(at, ceil_mode=True, count_include_pad=False)
+    found[at] = [counted[0], uncounted[0], measure(at)[0], counted[1] == uncounted[1], counted[2] == uncounted[2]]
+found["padded"] = measure(2, ceil_mode=True, padding=1)[0]
+found["divided"] = measure(2, divisor_override=3)[0]
+print("FACTS" + json.dumps(found))
+"""
+
+
+@pytest.mark.xla
+def test_what_the_host_computes() -> None:
+    """Which gradients are computed there, and that nothing else is counted where nothing is padded."""
+    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""}
+    if subprocess.run([PYTHON, "-c", "import torch_xla"], capture_output=True, env=environment).returncode:
+        pytest.skip("torch_xla is not installed")
+    done = subprocess.run([PYTHON, "-c", MEASURED], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    line = next(line for line in done.stdout.splitlines() if line.startswith("FACTS"))
+    found = json.loads(line.removeprefix("FACTS"))
+    same = [True, False, False, True, True]
+    assert found == {"1": same, "2": same, "3": same, "padded": True, "divided": True}
 
 
 def test_blocks_of_a_file_of_their_own(tmp_path: Path) -> None:
