@@ -185,7 +185,11 @@ class BatchedReads:
             and not may_be_placeholder(index, read.tensor, boundary)
             and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
-        if fetch is None and pace is Pace.STEP and len(always) > 1:
+        # Turns that go on before the first read are not given one.
+        begin = None if fetch is not None else self._first_behind_exits(rest, always)
+        if begin is not None:
+            ready = [(read, statement) for read, statement in ready if rest.index(statement) >= rest.index(begin)]
+        if fetch is None and begin is None and pace is Pace.STEP and len(always) > 1:
             fetch = self._fetches.in_block(boundary)
         known = {} if fetch is None else fetch.values
         tensors: dict[str, ast.expr] = {}
@@ -195,8 +199,9 @@ class BatchedReads:
         optional = set[str]() if fetch is None else {*fetch.optional}
         if pace is Pace.STEP and (known or len(always) > 1):
             # Where several are fetched in every turn, one more costs nothing.
+            at = index.span(begin or boundary).start
             for read, _, steady in self._made_in_blocks(node, boundary):
-                if value_key(read.tensor) not in known:
+                if value_key(read.tensor) not in known and index.span(read.node).start > at:
                     tensors.setdefault(value_key(read.tensor), read.tensor)
                     if not steady:
                         optional.add(value_key(read.tensor))
@@ -215,11 +220,19 @@ class BatchedReads:
         arrays = [read for read in reads if read in arrays]
         # A variable that is given a number of Python is not given one of NumPy.
         names = self._given_names([read for read in arrays or reads if read in always], boundary)
+        blocks = () if begin is None else (begin,)
         return ReadGroup(
-            boundary, tuple(reads), tuple(tensors.values()), fetch, names, frozenset(optional), arrays=tuple(arrays)
+            boundary, tuple(reads), tuple(tensors.values()), fetch, names, frozenset(optional), blocks, tuple(arrays)
         )
 
     # ---------------------------------------------------------------- which reads
+
+    def _first_behind_exits(self, rest: list[ast.stmt], reads: list[Read]) -> ast.stmt | None:
+        """Where the turns are again that have not gone on before the first of the reads; None where none can."""
+        tree = self._index.tree
+        at = next((at for at, item in enumerate(rest) if any(tree.encloses(item, read.node) for read in reads)), 0)
+        exits = [number for number, item in enumerate(rest[:at]) if tree.may_go_on(item)]
+        return rest[exits[-1] + 1] if exits else None
 
     def collected_in(self, node: LoopNode | FunctionNode) -> list[Read]:
         """Reads for totals and lists that can stay on the device until the loop ends."""

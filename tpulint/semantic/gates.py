@@ -13,6 +13,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import returned
+from tpulint.semantic.skipped_turns import SkippedTurns
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
 from tpulint.semantic.variables import last_name
 
@@ -48,6 +49,7 @@ class Gates:
         self._imported = imported
         self._asked: set[str] = set()
         """Names that are being looked at: a flag may stand in its own condition."""
+        self.skipped = SkippedTurns(tree, self._is_interval, self._counts)
 
     def is_one(self, branch: ast.If) -> bool:
         """Whether the body of an ``if`` runs every n-th turn only."""
@@ -56,10 +58,14 @@ class Gates:
     def above(self, node: ast.AST, loops: Container[ast.AST], passed_over: Container[ast.AST] = ()) -> ast.AST | None:
         """The ``if`` (or ``and``) between a node and the nearest of these loops that is such a gate; None for none.
 
-        Those ``passed_over`` are none.
+        In place of one that turns go on early by, the ``continue``, since it holds nothing. Those ``passed_over`` are
+        none.
         """
         child = node
         for ancestor in self._tree.ancestors(node):
+            early = self._skipped_in_front(child, loops, passed_over)
+            if early is not None:
+                return early
             if isinstance(ancestor, FUNCTIONS) or ancestor in loops:
                 return None
             if (
@@ -79,6 +85,17 @@ class Gates:
                     return ancestor
             child = ancestor
         return None
+
+    def _skipped_in_front(
+        self, node: ast.AST, loops: Container[ast.AST], passed_over: Container[ast.AST]
+    ) -> ast.stmt | None:
+        """The ``continue`` or ``return`` in front of a statement, in its block, by which most turns go on early."""
+        if not self.skipped.exits or not isinstance(node, ast.stmt):
+            return None
+        branch = self.skipped.in_front(node, passed_over)
+        if branch is None or self._asks_for_part(branch, loops) or self._asks_for_item(branch, loops):
+            return None
+        return self.skipped.exits[branch]
 
     def _asks_for_part(self, branch: ast.If, loops: Container[ast.AST]) -> bool:
         """``for i, part in enumerate(batch): if i == 0:`` within such a loop: one part of every batch."""

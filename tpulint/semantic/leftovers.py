@@ -86,8 +86,9 @@ class Leftovers:
 
     def _is_rare(self, loop: LoopNode, entry: Entry) -> bool:
         """Whether only some turns leave it, of those that come to the boundary."""
-        gates = {self._index.regions.gate_in(item, loop) for item in (*entry.chain, entry.source)}
-        return any(gate is not None and not self._trains(gate) for gate in gates)
+        regions = self._index.regions
+        gates = {regions.gate_in(item, loop) for item in (*entry.chain, entry.source)}
+        return any(gate is not None and not any(map(self._trains, regions.let_through(gate))) for gate in gates)
 
     def _trains(self, node: ast.AST) -> bool:
         """Whether a statement, or a function that it calls, updates parameters and ends a step: no evaluation does."""

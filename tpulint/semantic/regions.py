@@ -97,6 +97,7 @@ class Regions:
         self.evaluation_loops = dict.fromkeys(evaluating)
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
+        self._step_gates |= self._gates.skipped.of_whole_turns(self.evaluation_loops, self.runs_module)
         self._per_evaluation: dict[FunctionNode, LoopNode] = {}
         for node in self.evaluation_loops:
             for function in self.functions_in(node):
@@ -286,6 +287,7 @@ class Regions:
     def gate_of(self, node: ast.AST) -> ast.AST | None:
         """The ``if`` (or ``and``) between a node and its loop that opens only every n-th turn, or rarely.
 
+        Or the ``continue`` in front of it that most turns go on by.
         Loops that a turn runs to their end are no obstacle: what stands around them holds for all of their turns. One
         that holds all of the step is none: what stands in it runs in every step.
         """
@@ -294,6 +296,13 @@ class Regions:
     def gate_in(self, node: ast.AST, loop: LoopNode | FunctionNode) -> ast.AST | None:
         """The same between a node and this loop, whatever its turns are."""
         return self._gates.above(node, (loop,))
+
+    def let_through(self, gate: ast.AST) -> list[ast.AST]:
+        """What runs only where a gate opens."""
+        if isinstance(gate, ast.Continue | ast.Return):
+            branch = self._tree.parents[gate]
+            return [*self._gates.skipped.behind(branch)] if isinstance(branch, ast.If) else []
+        return [gate]
 
     def is_gated(self, function: FunctionNode) -> bool:
         """Whether a step runs a function only at a log interval."""

@@ -11,19 +11,23 @@ from tpulint.semantic.steps import Step
 from tpulint.semantic.tree import SyntaxTree
 
 
-def gates_of_steps(tree: SyntaxTree, gates: Gates, events: EventMap, steps: Iterable[Step]) -> set[ast.If]:
+def gates_of_steps(tree: SyntaxTree, gates: Gates, events: EventMap, steps: Iterable[Step]) -> set[ast.stmt]:
     """Those of these steps, in their loops and in the functions that they run."""
-    found: set[ast.If] = set()
+    found: set[ast.stmt] = set()
     for step in steps:
         whole = {*step.backwards, *step.updates, *step.manual_updates}
         for holder in (step.node, *step.functions):
             for branch in tree.nodes_in(holder, ast.If, functions=False):
-                if (
-                    gates.is_one(branch)
-                    and whole <= _done_by(events, branch.body)
-                    and not whole & _done_by(events, _beside(tree, branch, holder))
-                ):
-                    found.add(branch)
+                if branch in gates.skipped.exits:
+                    gate, block = gates.skipped.exits[branch], gates.skipped.behind(branch)
+                elif gates.is_one(branch):
+                    gate, block = branch, branch.body
+                else:
+                    continue
+                beside = [*branch.body, *_beside(tree, branch, holder)]
+                others = [statement for statement in beside if statement not in block]
+                if whole <= _done_by(events, block) and not whole & _done_by(events, others):
+                    found.add(gate)
     return found
 
 

@@ -10,6 +10,7 @@ from tpulint.source import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import UnionType
     from typing import Any, TypeGuard, TypeVar
 
     _Node = TypeVar("_Node", bound=ast.AST)
@@ -295,9 +296,16 @@ class SyntaxTree:
 
     def may_leave(self, statement: ast.stmt) -> bool:
         """Whether a statement may leave the turn or function, so that what stands behind it is not come to."""
+        return self._may_leave(statement, ast.Continue | ast.Break)
+
+    def may_go_on(self, statement: ast.stmt) -> bool:
+        """Whether a statement may end the turn or function, and not the loop: it may do so every time."""
+        return self._may_leave(statement, ast.Continue)
+
+    def _may_leave(self, statement: ast.stmt, exits: type | UnionType) -> bool:
         return any(
             isinstance(node, ast.Return)
-            or (isinstance(node, ast.Continue | ast.Break) and not self.encloses(statement, self.loop_of(node) or node))
+            or (isinstance(node, exits) and not self.encloses(statement, self.loop_of(node) or node))
             for node in (statement, *self.inside(statement, functions=False))
         )
 
