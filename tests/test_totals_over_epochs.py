@@ -106,3 +106,42 @@ def test_insertions_at_one_place_are_joined_where_their_order_is_clear(
     for pair in (texts, texts[::-1]):
         edits = one_change([Edit(Span(19, 19), text) for text in pair], source)
         assert (None if edits is None else [edit.text for edit in edits]) == joined
+
+
+ZERO = "torch.zeros(1).to(device)"
+EVERY = "if steps % 100 == 0:\n    print(total / 100)\n    total = 0.0"
+
+
+@pytest.mark.parametrize("reset", ["total = 0.0", "print(steps)\ntotal, steps = 0.0, 0", "total = logged = 0.0"])
+@pytest.mark.parametrize("within", ["", EVERY])
+def test_a_total_that_is_set_back_behind_each_epoch(within: str, reset: str) -> None:
+    """It starts anew with a tensor there as well."""
+    text = fixed(within, reset, "    return steps")
+    assert "            total += loss.detach()\n" in text
+    assert f"    total, logged = {ZERO}, 0.0\n" in text and "total.item()" not in text.replace("print(total.item()", "")
+    behind = text[text.index("torch_xla.sync()") :]
+    assert behind.count(ZERO) == (2 if within else 1)
+    assert f"{reset}\n" not in behind or f"        total = logged = 0.0\n        total = {ZERO}\n" in behind
+
+
+@pytest.mark.parametrize("reset", ["total = 0.0", "print(steps)\ntotal = 0.0"])
+def test_the_total_of_an_epoch_is_read_behind_it(reset: str) -> None:
+    text = fixed(EVERY, f"print(total)\n{reset}", "    return steps")
+    assert "        total = total.item()\n        print(total)\n" in text
+    assert text.count("total = total.item()") == 1
+
+
+@pytest.mark.parametrize(
+    ("between", "behind"),
+    [
+        ("total = 0.0\nprint(total)", ""),
+        ("total = 0.0", "    return total"),
+        ("if steps > 9:\n    continue\ntotal = 0.0", ""),
+        ("if steps > 9:\n    total = 0.0", ""),
+        ("total = 1.0", ""),
+        ("total += steps\ntotal = 0.0", ""),
+        ("for total in loader:\n    pass\ntotal = 0.0", ""),
+    ],
+)
+def test_a_total_that_may_be_a_number_in_the_next_epoch_stays_on_the_host(between: str, behind: str) -> None:
+    assert "total += loss.item()\n" in fixed(EVERY, between, behind)

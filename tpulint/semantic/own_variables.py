@@ -20,14 +20,25 @@ class OwnVariable(NamedTuple):
 
     start: Binding
     """Where the variable is set to 0, in front of the loop."""
+    over: LoopNode
+    """The loop behind which the number is needed at last."""
     resets: tuple[ast.expr, ...]
-    """Literals that set the variable back to 0 inside the loop."""
+    """Literals that set the variable back to 0 inside the loop, and behind it for the next time."""
     uses: tuple[ast.Name, ...]
     """Places inside the loop that need the number."""
     averages: tuple[ast.AugAssign, ...]
     """Statements that divide the variable itself, which is a number from there to its reset."""
     is_used_behind: bool
     """Whether the number is needed outside of the loop."""
+
+
+class _Life(NamedTuple):
+    """What a variable begins and ends with."""
+
+    start: Binding
+    over: LoopNode
+    reset: Binding | None
+    """Where it is set back behind the loop for the next epoch."""
 
 
 class OwnVariables:
@@ -42,10 +53,12 @@ class OwnVariables:
         found = index.names.find_name(target)
         if found is None or found[0] is not index.names.scope_of(loop):
             return None
-        start = self._start(loop, found[1])
-        if start is None or not isinstance(start.statement, ast.stmt):
+        life = self._life(loop, found[1])
+        start = None if life is None else life.start
+        if life is None or start is None or not isinstance(start.statement, ast.stmt):
             return None
-        resets: list[ast.expr] = []
+        element = None if life.reset is None else element_of(life.reset)
+        resets: list[ast.expr] = [] if element is None else [element]
         averaged: list[Span] = []
         averages: list[ast.AugAssign] = []
         for binding in found[1]:
@@ -73,7 +86,10 @@ class OwnVariables:
             if index.span(start.statement).end <= at < begin:
                 return None
             if not begin <= at < end:
-                used_behind = True
+                if life.reset is None or self._is_in_front(name, loop, life.reset):
+                    used_behind = True
+                elif life.reset in index.flow.reaching(name):
+                    return None  # the tensor of the next epoch
                 continue
             if any(stretch.start <= at < stretch.end for stretch in averaged):
                 continue
@@ -86,7 +102,7 @@ class OwnVariables:
                 return None
             uses.extend(derived)
         found_uses = tuple(sorted(dict.fromkeys(uses), key=index.span))
-        return OwnVariable(start, tuple(resets), found_uses, tuple(averages), used_behind)
+        return OwnVariable(start, life.over, tuple(resets), found_uses, tuple(averages), used_behind)
 
     def _averaged(self, binding: Binding) -> Span | None:
         """Where a variable is a number: from ``total = total / 100``, now and then, to the ``total = 0`` behind it."""
@@ -110,8 +126,8 @@ class OwnVariables:
                 return Span(index.span(statement).end, index.span(later).start)
         return None
 
-    def _start(self, loop: LoopNode, bindings: list[Binding]) -> Binding | None:
-        """The binding to a literal 0 that holds whenever the loop begins."""
+    def _life(self, loop: LoopNode, bindings: list[Binding]) -> _Life | None:
+        """From the binding to a literal 0 that holds whenever the loop begins, to where the total is over."""
         index = self._index
         begin = index.span(loop).start
         before = [b for b in bindings if b.kind in ("parameter", "import") or index.span(b.node).start < begin]
@@ -121,21 +137,47 @@ class OwnVariables:
         if start.kind != "assign" or not _is_zero(element_of(start)) or not index.flow.dominates(start, loop):
             return None
         outermost = outermost_behind(index, loop, start)
-        return start if outermost is loop or not self._is_seen_between(loop, outermost, start) else None
+        between = [] if outermost is loop else self._seen_between(loop, outermost, start, bindings)
+        if not between:
+            return _Life(start, outermost, None)
+        reset = self._reset_behind(loop, bindings)
+        own = index.tree.loop_of(loop)
+        # In front of it, the number is that of the epoch.
+        if reset is None or own is not outermost or not all(self._is_in_front(node, loop, reset) for node in between):
+            return None
+        return _Life(start, loop, reset)
 
-    def _is_seen_between(self, loop: LoopNode, outermost: LoopNode, start: Binding) -> bool:
-        """Whether anything says what a variable holds while the loops around run: it would be a number there.
+    def _seen_between(
+        self, loop: LoopNode, outermost: LoopNode, start: Binding, bindings: list[Binding]
+    ) -> list[ast.AST]:
+        """Where anything says what a variable holds while the loops around run: it would be a number there.
 
         What does behind them all has the number again.
         """
         index = self._index
         assert isinstance(start.node, ast.Name)
-        found = index.names.find_name(start.node)
-        if found is None:
-            return True
         end = index.span(outermost).end
-        mentions = (*index.names.loads(start.name, found[0]), *(b.node for b in found[1] if b is not start))
-        return any(not index.tree.encloses(loop, node) and index.span(node).start < end for node in mentions)
+        loads = index.names.loads(start.name, index.names.scope_of(start.node))
+        mentions = (*loads, *(binding.node for binding in bindings if binding is not start))
+        return [node for node in mentions if not index.tree.encloses(loop, node) and index.span(node).start < end]
+
+    def _reset_behind(self, loop: LoopNode, bindings: list[Binding]) -> Binding | None:
+        """The binding to a literal 0 that every way comes to behind a loop, in its block."""
+        index = self._index
+        suite = index.tree.suite_of(loop)
+        rest = suite[suite.index(loop) + 1 :]
+        for at, statement in enumerate(rest):
+            for binding in bindings:
+                if binding.statement is statement and binding.kind == "assign" and _is_zero(element_of(binding)):
+                    return None if any(map(index.tree.may_leave, rest[:at])) else binding
+        return None
+
+    def _is_in_front(self, node: ast.AST, loop: LoopNode, reset: Binding) -> bool:
+        """Whether a node stands between a loop and the binding that sets a total back, or is the latter."""
+        span = self._index.span
+        return node is reset.node or (
+            span(loop).end <= span(node).start < span(reset.statement).start and not _is_bound(node)
+        )
 
     def _may_read(self, use: ast.Name) -> bool:
         """Whether reading the total here costs no more than what was read before."""
@@ -169,6 +211,10 @@ def outermost_behind(index: SemanticIndex, loop: LoopNode, start: Binding) -> Lo
     while (outer := index.tree.loop_of(loop)) is not None and not index.tree.encloses(outer, start.statement):
         loop = outer
     return loop
+
+
+def _is_bound(node: ast.AST) -> bool:
+    return not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load)
 
 
 def is_operand(index: SemanticIndex, use: ast.expr, statement: ast.stmt) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
-from tpulint.semantic.own_variables import outermost_behind
 from tpulint.semantic.totals import Home, Total
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time, starts_as_float
@@ -59,7 +58,7 @@ def move_to_device(fix: FixBuilder, index: SemanticIndex, loop: LoopNode, totals
             if own.is_used_behind:
                 as_float = total.is_count and starts_as_float(total)
                 text = f"{target} = float({target})" if as_float else f"{target} = {target}.item()"
-                after.setdefault(outermost_behind(index, loop, own.start), []).append(text)
+                after.setdefault(own.over, []).append(text)
         elif own is not None and own.is_used_behind:
             # The loop may have no turn, which leaves the number 0.
             whole = total.is_count and not starts_as_float(total)

@@ -9,7 +9,6 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import LoopNode
 from tpulint.semantic.deferrable_meters import deferrable_meter
-from tpulint.semantic.own_variables import outermost_behind
 from tpulint.semantic.totals import Total
 from tpulint_rules.host_sync._deferred_meters import defer_updates
 from tpulint_rules.host_sync._device_values import insert_behind_loop
@@ -77,8 +76,7 @@ def _start_uploaded(ctx: FileContext, loop: LoopNode, totals: dict[str, Total]) 
         assert total.own is not None
         starts.upload(total)
         if total.own.is_used_behind:
-            over = outermost_behind(index, loop, total.own.start)
-            behind.setdefault(over, []).append(f"{name} = {name}[0]")
+            behind.setdefault(total.own.over, []).append(f"{name} = {name}[0]")
         for use in total.own.uses:
             fix.append(use, "[0]")
         for average in total.own.averages:
