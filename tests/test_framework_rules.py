@@ -209,3 +209,48 @@ def test_comments_stay_with_the_arguments_they_tell_of(before: str, after: str) 
     settings = Settings(fix=True, unsafe_fixes=True, select=("TPU801",))
     result = lint(SourceFile.from_text(head + dedent(before)), settings, CATALOGUE)
     assert result.text == head + dedent(after)
+
+
+PREPARED = """
+    import torch
+    from accelerate import Accelerator
+    from torch import nn
+
+    accelerator = Accelerator()
+    model = nn.Linear(8, 4)
+    optimizer = torch.optim.Adam(model.parameters())
+    loader = torch.utils.data.DataLoader(samples, batch_size=8, drop_last=True)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+    def update(x):
+        loss = model(x).pow(2).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+        return loss
+
+    for step, x in enumerate(loader):
+        optimizer.zero_grad()
+        BODY
+    """
+BACKWARD = "loss = model(x).pow(2).mean(); accelerator.backward(loss)"
+
+
+@pytest.mark.parametrize(
+    ("body", "severities"),
+    [
+        (f"{BACKWARD}; print(loss.item()); optimizer.step()", [Severity.ERROR]),
+        (f"{BACKWARD}; optimizer.step(); print(loss.item())", [Severity.ERROR]),
+        ("loss = update(x); print(loss.item())", [Severity.ERROR]),
+        (f"{BACKWARD}\n        if step % 100 == 0: print(loss.item())\n        optimizer.step()", [Severity.WARNING]),
+        (f"{BACKWARD}; print(x.shape); optimizer.step()", []),
+        # One that the loop sets itself.
+        (f"{BACKWARD}; optimizer.step(); torch_xla.sync(); print(loss.item())", []),
+        ("loss = update(x); torch_xla.sync(); print(loss.item())", []),
+    ],
+)
+def test_boundary_of_a_prepared_loader_is_where_its_turns_begin(body: str, severities: list[Severity]) -> None:
+    """The backward pass tells that there is one; it is none itself."""
+    text = PREPARED.replace("BODY", body)
+    text = text.replace("    import torch\n", "    import torch\n    import torch_xla\n") if "xla" in body else text
+    assert [finding.severity for finding in found(text, "TPU101")] == severities
+    assert not found(text, "TPU301")

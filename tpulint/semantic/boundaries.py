@@ -202,7 +202,7 @@ class Boundaries:
     def _passes_boundary(self, node: ast.AST, loop: Step, places: list[ast.stmt]) -> bool:
         """Whether running a node runs a boundary of the loop, or passes where one belongs, in it or by a call."""
         tree, events = self._index.tree, self._index.regions.events
-        if any(tree.encloses(node, boundary) for boundary in loop.boundaries):
+        if any(tree.encloses(node, boundary) for boundary in loop.boundaries if boundary not in events.in_loaders):
             return True
         holders = {tree.function_of(place) for place in places if not tree.encloses(loop.node, place)}
         for inner in (node, *tree.nodes_in(node, ast.Call, functions=False)):
@@ -210,7 +210,8 @@ class Boundaries:
                 function = self._index.definitions.function_run(inner)
                 if function is None:
                     continue
-                if events.of(function).boundaries or not holders.isdisjoint({function, *events.of(function).functions}):
+                passed = [item for item in events.of(function).boundaries if item not in events.in_loaders]
+                if passed or not holders.isdisjoint({function, *events.of(function).functions}):
                     return True
         return False
 

@@ -76,6 +76,8 @@ class EventMap:
         self._direct: dict[ast.AST | None, Events] = {}
         self._called: dict[ast.AST | None, list[FunctionNode]] = {}
         self._loops_in: dict[ast.AST | None, list[LoopNode]] = {}
+        self.in_loaders: set[ast.AST] = set()
+        """Boundaries that stand for those which a framework sets in its loaders: where a turn begins, not there."""
         self._summaries: dict[ast.AST, Events] = {}
         self._calls_in: dict[ast.AST | None, list[ast.Call]] | None = None
         if only_boundaries:
@@ -264,6 +266,7 @@ class EventMap:
                 self._events(call).backwards.append(call)
                 if self._is_of_framework(call, func) and not self._prepares_no_loader:
                     self._events(call).boundaries.append(call)
+                    self.in_loaders.add(call)
         elif isinstance(func, ast.Attribute) and func.attr == "step":
             if self._updates.is_update(call):
                 self._events(call).updates.append(call)
@@ -313,6 +316,7 @@ class EventMap:
             own.backwards.append(call)
         elif runs_backward:
             own.boundaries = [item for item in own.boundaries if item is not call]
+            self.in_loaders.discard(call)
         if updates and call not in own.updates:
             own.updates.append(call)
             own.candidates = [item for item in own.candidates if item is not call]
