@@ -5501,3 +5501,41 @@ print(train, other, sums)
         "loss", "size", "size",
     ]  # fmt: skip
     assert len(set(read.values())) == 4
+
+
+STEP_METHOD = """
+class Trainer:
+    def __init__(self):
+        self.optimizer = torch.optim.Adam(model.parameters())
+        BEGIN
+
+    def step(self, x):
+        loss = model(x).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+    def train(self, scheduler):
+        for turn, (x, _) in enumerate(loader):
+            loss = self.step(x.to(device))
+            if turn % 10 == 0:
+                print(loss)
+            EACH
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "each", "kept"),
+    [
+        ("pass", "pass", True),
+        ("step = 0; print(step)", "pass", True),
+        ("self.other = torch.optim.SGD(critic.parameters(), lr=0.1)", "self.other.step()", True),
+        ("self.show = self.step", "pass", False),
+        ("pass", "self.run(self.step)", False),
+        ("pass", "scheduler.agent.step(x)", False),  # nobody knows whose
+    ],
+)
+def test_method_that_is_called_as_an_update_is(begin: str, each: str, kept: bool) -> None:
+    ported = port(SETUP + STEP_METHOD.replace("BEGIN", begin).replace("EACH", each), select=("TPU101",)).text
+    assert ("return loss.detach()" in ported) is kept and ("print(loss.item())" in ported) is kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.reads import Read, Use
@@ -39,7 +40,8 @@ class ReturnedValues:
         if len(returns) != 1 or returns[0].value is None or not calls:
             return None
         called = {call.func for call in calls}
-        if any(mention not in called for mention in index.names.mentions_of(function)):
+        mentions = (mention for mention in index.names.mentions_of(function) if mention not in called)
+        if any(self._may_mean(mention, function) for mention in mentions):
             return None  # handed on somewhere: not all calls are seen
         used = [call for call in calls if not isinstance(index.parent(call), ast.Expr)]
         whole = returns[0].value
@@ -54,6 +56,22 @@ class ReturnedValues:
                 numbers += needed
         others = [item for at in places for item in self._stand_ins(values[at])] if statement is returns[0] else []
         return ReturnedValue((*index.reads.inside(statement), *others), tuple(numbers)) if places else None
+
+    def _may_mean(self, mention: ast.expr, function: ast.FunctionDef) -> bool:
+        """Whether what is called as a function may be it; ``step`` is the name of variables and of updates as well."""
+        index, user = self._index, self._index.parent(mention)
+        if isinstance(mention, ast.Name) and index.tree.class_of(function) is not None:
+            found = index.names.find_name(mention)
+            return found is None or isinstance(found[0].node, ast.ClassDef)
+        if not isinstance(user, ast.Call) or user.func is not mention:
+            return True
+        return user not in self._updates and index.definitions.function_called(user) is None
+
+    @cached_property
+    def _updates(self) -> set[ast.Call]:
+        """What any loop or function of the file calls of optimizers."""
+        holders = (*self._index.tree.loops, *self._index.tree.functions)
+        return {update for holder in holders for update in self._index.regions.events.of(holder).updates}
 
     def _places(self, read: Read, statement: ast.stmt, returned: ast.Return, values: list[ast.expr]) -> list[int]:
         """Which of the values a function returns are read by a statement; none where tensors cannot stand in."""
