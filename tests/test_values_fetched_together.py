@@ -446,3 +446,43 @@ def test_elements_of_what_a_call_returns_may_be_missing(condition: str, together
         """
     )
     assert ("torch.stack((parts[0].mean(), parts[-1].mean()))" in port(text).text) is together
+NESTED = """
+for turn, (x, y) in enumerate(loader):
+    output = model(x.to(device))
+    loss, size = F.cross_entropy(output, y.to(device)), output.pow(2).mean()
+    (loss + size).backward()
+    optimizer.step()
+    torch_xla.sync()
+    if turn % 10 == 0:
+        FIRST
+        if log is not None:
+            log.write(INNER)
+    OTHER
+"""
+FETCH = "loss_value, size_value = step_values.tolist()"
+
+
+@pytest.mark.parametrize(
+    ("first", "inner", "other", "count"),
+    [
+        ("print(loss.item(), size.item())", "loss.item(), size.item()", "pass", 1),
+        ("print(loss.item(), size.item())", "size.item()", "pass", 1),
+        ("pass", "loss.item(), size.item()", "pass", 1),
+        ("print(turn)", "loss.item(), size.item()", "if turn > 9: print(loss.item(), size.item())", 2),
+    ],
+)
+def test_what_a_block_around_fetches_is_not_fetched_again(first: str, inner: str, other: str, count: int) -> None:
+    text = NESTED.replace("FIRST", first).replace("INNER", inner).replace("OTHER", other)
+    ported = port(SETUP + text, select=("TPU106",)).text
+    assert ported.count(FETCH) == count
+    assert ported.count("tolist()") == count and ".item()" not in ported
+    if "loss" in first:
+        assert f"    if turn % 10 == 0:\n        {FETCH}\n        print(loss_value, size_value)\n" in ported
+
+
+def test_what_two_blocks_fetch_one_in_the_other() -> None:
+    """The outer one reads a part of it: that is fetched for both, and the rest by itself."""
+    text = NESTED.replace("FIRST", "print(loss.item())").replace("INNER", "loss.item(), size.item()")
+    ported = port(SETUP + text.replace("OTHER", "pass"), select=("TPU106",)).text
+    assert "        loss_value = loss.item()\n        print(loss_value)\n" in ported
+    assert "log.write(loss_value, size.item())" in ported

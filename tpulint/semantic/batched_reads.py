@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.block_reads import reads_by_block
 from tpulint.semantic.fetches import Fetch, Fetches, value_key
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_arrays import is_array_of_number, is_logged_array
@@ -96,12 +97,10 @@ class BatchedReads:
         return found
 
     def _in_blocks(self, loop: Step, boundary: ast.stmt, served: Sequence[Read]) -> list[ReadGroup]:
-        of_blocks: dict[ast.stmt, list[Read]] = {}
-        for read, item, is_steady in self._made_in_blocks(loop.node, boundary):
-            if is_steady and read not in served:
-                of_blocks.setdefault(self._index.tree.suite_of(item)[0], []).append(read)
+        made = self._made_in_blocks(loop.node, boundary)
+        rare = [(read, item) for read, item, is_steady in made if is_steady and read not in served]
         groups: dict[frozenset[str], ReadGroup] = {}
-        for first, reads in of_blocks.items():
+        for first, reads in reads_by_block(self._index.tree, rare).items():
             tensors = {value_key(read.tensor): read.tensor for read in reads}
             same = groups.get(frozenset(tensors))
             if same is not None:
