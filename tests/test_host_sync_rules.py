@@ -5539,3 +5539,47 @@ class Trainer:
 def test_method_that_is_called_as_an_update_is(begin: str, each: str, kept: bool) -> None:
     ported = port(SETUP + STEP_METHOD.replace("BEGIN", begin).replace("EACH", each), select=("TPU101",)).text
     assert ("return loss.detach()" in ported) is kept and ("print(loss.item())" in ported) is kept
+
+
+ACCURACY = """
+for epoch in range(3):
+    losses, hits = 0, 0
+    for x, y in loader:
+        optimizer.zero_grad()
+        output, y = model(x.to(device)), y.to(device)
+        loss = F.cross_entropy(output, y)
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            accuracy = MEAN
+        losses += loss.item()
+        hits += accuracy.item()
+    print(losses, hits)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mean", "kept"),
+    [
+        ("torch.mean((output.argmax(1) == y).type(torch.FloatTensor))", "torch.mean((output.argmax(1) == y).float())"),
+        ("(output.argmax(1) == y).type('torch.FloatTensor').mean()", "(output.argmax(1) == y).float().mean()"),
+        ("torch.sum((output.argmax(1) == y).cpu())", "torch.sum((output.argmax(1) == y))"),
+    ],
+)
+def test_accuracy_of_a_copy_is_added_up_within_the_step(mean: str, kept: str) -> None:
+    ported = port(SETUP + ACCURACY.replace("MEAN", mean)).text
+    assert f"accuracy = {kept}\n" in ported
+    assert "hits += accuracy" in ported and ported.index("hits += accuracy") < ported.index("torch_xla.sync()")
+    assert "hits = hits.item()\n" in ported
+
+
+@pytest.mark.parametrize(
+    "mean",
+    [
+        "torch.mean(output.type(torch.FloatTensor), 0).max()",
+        "torch.mean(output.type(torch.DoubleTensor))",
+        "shown(torch.mean(output.type(torch.FloatTensor)))",
+    ],
+)
+def test_other_copies_for_a_dtype_stay(mean: str) -> None:
+    assert f"accuracy = {mean}\n" in port(SETUP + ACCURACY.replace("MEAN", mean)).text

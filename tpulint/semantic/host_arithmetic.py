@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-COPYING = re.compile(r"\.cpu\(\)|\.numpy\(\)|\.to\(['\"]cpu['\"]\)")
-"""What makes an array of a tensor, in the text behind it."""
+_COPYING = re.compile(r"\.cpu\(\)|\.numpy\(\)|\.to\(['\"]cpu['\"]\)|\.type\(['\"]?\w+\.(Float|Int|Long)Tensor['\"]?\)")
+"""What makes an array of a tensor, in the text behind it, or a tensor of the host."""
 _KEPT_BEHIND = r"(?:\.detach\(\)|\.data|\.flatten\(\)|\.squeeze\(\)|\.float\(\))*"
 FUNCTIONS_OF_TORCH = {
     "numpy.concatenate": "cat", "numpy.stack": "stack", "numpy.argmax": "argmax", "numpy.argmin": "argmin",
@@ -25,6 +25,8 @@ FUNCTIONS_OF_TORCH = {
     "numpy.exp": "exp", "numpy.log": "log", "numpy.equal": "eq", "numpy.max": "max", "numpy.min": "min",
 }  # fmt: skip
 """Functions that torch has too, up to the spelling of ``axis``."""
+_OF_TENSORS = ("torch.mean", "torch.sum")
+"""What torch computes of a tensor of the host, and of one on the device alike."""
 _REDUCTIONS = ("mean", "sum", "max", "min")
 """Of all elements, where no axis is given."""
 _METHODS = frozenset({"argmax", "argmin", "mean", "sum", "max", "min", "flatten", "squeeze", "reshape", "astype"})
@@ -56,7 +58,7 @@ class HostArithmetic:
     def of(self, loop: LoopNode) -> HostArrays | None:
         """What a turn of a loop computes with NumPy and could compute on the device."""
         if loop not in self._memo:
-            self._memo[loop] = self._find(loop) if self._index.mentions(r"\.numpy\(|cpu") else None
+            self._memo[loop] = self._find(loop) if self._index.mentions(r"\.numpy\(|cpu|\.type\(") else None
         return self._memo[loop]
 
     def _find(self, loop: LoopNode) -> HostArrays | None:
@@ -80,24 +82,21 @@ class HostArithmetic:
     def _is_copy(self, read: Read) -> bool:
         """Whether a read makes an array of a tensor, without anything that torch would spell otherwise."""
         tail = copying_tail(self._index, read)
-        if re.fullmatch(_KEPT_BEHIND, COPYING.sub("", tail)) is None:
+        if re.fullmatch(_KEPT_BEHIND, _COPYING.sub("", tail)) is None:
             return False
         return ".numpy()" in tail or self._is_summed(read)
 
     def _is_summed(self, read: Read) -> bool:
         """Whether all that is done with a copied tensor is to take its sum or mean, for a number or a total."""
         index = self._index
-        method = index.parent(read.node)
-        call = None if method is None else index.parent(method)
-        if (
-            not isinstance(method, ast.Attribute)
-            or method.attr not in ("sum", "mean")
-            or not isinstance(call, ast.Call)
-        ):
+        user = index.parent(read.node)
+        call = index.parent(user) if isinstance(user, ast.Attribute) and user.attr in ("sum", "mean") else user
+        if not isinstance(call, ast.Call) or call.keywords:
+            return False
+        is_method = call.func is user and not call.args
+        if not is_method and (index.qualified_name(call.func) not in _OF_TENSORS or len(call.args) != 1):
             return False
         number = end_of_chain(index, call)
-        if call.args or call.keywords:
-            return False
         if is_item(number):
             return True
         statement = index.statement_of(number)
@@ -207,6 +206,8 @@ class _Arrays:
             items, axis = arguments[:count], arguments[count:] + axis
             if items and isinstance(items[0], ast.List | ast.Tuple):
                 items = items[0].elts if what in ("cat", "stack") else []
+        elif name in _OF_TENSORS and len(arguments) == 1 and not axis:
+            what, items = name.removeprefix("torch."), arguments
         elif name is None and isinstance(func, ast.Attribute) and func.attr in _METHODS:
             what, items, axis = func.attr, [func.value], arguments + axis
             if what == "astype":
@@ -298,7 +299,10 @@ class _Arrays:
         if any(isinstance(index.parent(number), ast.Attribute) for number in numbers):
             return None  # `values.sum().round(3)`: a number of Python has no methods of NumPy's
         torch_calls = [
-            node for node in calls if isinstance(node.func, ast.Attribute) and self._is_tensor(node.func.value)
+            node
+            for node in calls
+            if index.qualified_name(node.func) in _OF_TENSORS
+            or (isinstance(node.func, ast.Attribute) and self._is_tensor(node.func.value))
         ]
         return HostArrays(
             loop,
@@ -310,6 +314,11 @@ class _Arrays:
     def _is_tensor(self, node: ast.expr) -> bool:
         """Whether a copy is a tensor on the host, no array."""
         return node in self._copies and ".numpy()" not in self._index.text(node)
+
+
+def without_copying(tail: str) -> str:
+    """What follows a tensor without the copying, and with the dtype that was asked for."""
+    return _COPYING.sub(lambda found: f".{found[1].lower()}()" if found[1] else "", tail)
 
 
 def copying_tail(index: SemanticIndex, read: Read) -> str:

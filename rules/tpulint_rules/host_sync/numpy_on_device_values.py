@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex
-from tpulint.semantic.host_arithmetic import COPYING, FUNCTIONS_OF_TORCH, TYPES, HostArrays, copying_tail
+from tpulint.semantic.host_arithmetic import FUNCTIONS_OF_TORCH, TYPES, HostArrays, copying_tail, without_copying
 from tpulint_rules.host_sync._device_values import torch_text
 
 REASON = "The arithmetic is done by torch in the dtypes of the tensors, where NumPy did it, in part in float64."
@@ -51,7 +51,7 @@ def compute_on_device(fix: FixBuilder, index: SemanticIndex, arrays: HostArrays)
 
 def _keep(fix: FixBuilder, index: SemanticIndex, read: Read) -> None:
     """The tensor with what was done to it but for the copying."""
-    fix.replace_tail(read.node, read.tensor, COPYING.sub("", copying_tail(index, read)))
+    fix.replace_tail(read.node, read.tensor, without_copying(copying_tail(index, read)))
 
 
 def _compute(fix: FixBuilder, index: SemanticIndex, call: ast.Call) -> None:
