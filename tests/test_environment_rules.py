@@ -364,6 +364,57 @@ def test_program_of_cuda_that_a_function_starts(tmp_path: Path, calls: str, is_r
     agree(tmp_path / "one", "TPU926", main=f"{head}{STARTING.format(mark=mark)}{tail}")
 
 
+MEMORY = """
+import subprocess
+
+
+def used():
+    return int(subprocess.check_output(["nvidia-smi", "--query-gpu=memory.used"])){mark}
+
+
+def show():
+    print(used())
+
+
+class Display:
+    def __init__(self):
+        show()
+
+
+def show_if_any():
+    try:
+        Display()
+    except OSError:
+        print("no GPU")
+
+
+if __name__ == "__main__":
+    show()
+"""
+ABOUT_ARGS = "import misc\nfrom options import args\n"
+NET = "net = torch.nn.Linear(2, 2).to('xla')\nif __name__ == '__main__':\n    print(net)\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "is_run"),
+    [
+        (f"import torch\nfrom misc import used\n\nprint(used())\n{NET}", True),
+        (f"import torch\nimport misc\n\nmisc.show()\n{NET}", True),
+        (f"{ABOUT_ARGS}import model\n\nif __name__ == '__main__':\n    misc.show()\n    model.train(args)\n", True),
+        (f"import torch\nfrom misc import Display\n\nDisplay()\n{NET}", True),
+        (f"import torch\nimport misc\n\nmisc.show_if_any()\n{NET}", False),
+        (f"import torch\nimport misc\n\nif torch.cuda.is_available():\n    misc.show()\n{NET}", False),
+        (f"import torch\nimport misc\n\nprint(misc)\n{NET}", False),
+        (f"{ABOUT_ARGS}\nif __name__ == '__main__':\n    misc.show()\n    misc.train(args)\n", False),
+    ],
+)
+def test_program_of_cuda_that_a_file_without_torch_starts(tmp_path: Path, program: str, is_run: bool) -> None:
+    """By itself such a file says nothing about PyTorch: programs that do run it."""
+    model = "import torch\n\n\ndef train():\n    print(torch.nn.Linear(2, 2).to('xla'))\n"
+    misc = MEMORY.format(mark="  # TPU926" if is_run else "")
+    agree(tmp_path, "TPU9,TPU001,TPU002,TPU301", main=program, misc=misc, model=model)
+
+
 def test_what_only_shows_gpus_is_left_out() -> None:
     text = STARTING.format(mark="") + "    out = subprocess.check_output(['nvidia-smi'])\n    print(out)\n\n\nshow()\n"
     left = look(text, "train.py", fix=True, unsafe_fixes=True)

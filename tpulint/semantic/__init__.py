@@ -44,6 +44,7 @@ _OF_THE_FILE = (
 """What no call in another file changes."""
 _OF_OBJECTS = ("imported", "definitions")
 """Of that, what does change where a call in another file hands over an object of a known class, or options."""
+_IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
 
 
 class SemanticIndex(Topics):
@@ -309,6 +310,11 @@ class SemanticIndex(Topics):
         from tpulint.semantic.left_out import left_out
 
         return [*self.guards.cuda_only(), *left_out(self.tree)]
+
+    @property
+    def imports_torch(self) -> bool:
+        """Whether the text imports torch, or something of it, anywhere."""
+        return self.mentions(_IMPORTS_TORCH, "torch")
 
     def mentions(self, pattern: str, *words: str) -> bool:
         """Whether a regular expression occurs anywhere in the text: a cheap first question.

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tpulint.context import FixBuilder, Folding
 
 _REASON = "Every place that chooses the device is certain, and they change together."
-_IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
 _BUILDS_KERNELS = r"\bCUDAExtension\("
 """The setup of a package with CUDA kernels, which asks for GPUs to know what to build."""
 _REPORTS = r"\btorch\.version\.cuda\b|\bget_env_info\b"
@@ -105,7 +104,7 @@ def _only_reports(ctx: FileContext) -> bool:
 def _has_torch(ctx: FileContext) -> bool:
     """Whether a file imports torch, or something of it, or gets it with ``from module import *``."""
     index = ctx.index
-    return index.mentions(_IMPORTS_TORCH) or (index.names.has_star_import and index.mentions(r"\btorch\."))
+    return index.imports_torch or (index.names.has_star_import and index.mentions(r"\btorch\."))
 
 
 def _serves_others(ctx: FileContext, site: Site) -> bool:

@@ -22,7 +22,6 @@ _STARTING = (
 )
 _FAILING = ("subprocess.check_call", "subprocess.check_output")
 """What raises where the shell does not find a program, too."""
-_IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s[^\n#]*\btorch\b"
 _DEPTH = 4
 """Functions that a call is looked for through."""
 _LEFT_OUT = "What it shows of the GPUs is left out."
@@ -30,7 +29,7 @@ _LEFT_OUT = "What it shows of the GPUs is left out."
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.mentions(_IMPORTS_TORCH):
+    if not index.imports_torch and not index.outside:
         return
     for call in index.calls_to(*_STARTING):
         program = _program(ctx, call)
@@ -84,7 +83,7 @@ def _is_run(ctx: FileContext, call: ast.Call, depth: int = 0) -> bool:
         return False
     function = index.function_of(call)
     if function is None:
-        return index.is_program
+        return index.is_program and index.imports_torch
     callers = index.definitions.calls_of(function) if depth < _DEPTH else []
     if any(_is_run(ctx, caller, depth + 1) for caller in callers):
         return True
