@@ -875,3 +875,60 @@ def test_results_of_a_model_of_others_come_from_a_device() -> None:
         """
     source = SourceFile.from_text(dedent(text))
     assert "TPU301" in {finding.code for finding in lint(source, Settings(preview=True), CATALOGUE).findings}
+
+
+BY_KERNELS = """
+from os.path import dirname, join
+from torch.utils.cpp_extension import load
+
+SETUP
+
+
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        found = torch.zeros(x.size(0))
+        if not x.is_cuda:
+            kernels.forward(x, found)
+        else:
+            found = found.cuda()
+            kernels.forward_cuda(x, found)
+        return found
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * torch.ones(3).cuda()
+"""
+SQUARE = BY_KERNELS[: BY_KERNELS.index("x * torch")].count("\n") + 2
+SOURCES = 'sources = [join(dirname(__file__), name) for name in ("bind.cpp", "distance.cu")]\n'
+
+
+@pytest.mark.parametrize(
+    ("setup", "is_for_cuda"),
+    [
+        (f'{SOURCES}kernels = load(name="distance", sources=sources)', True),
+        (f'{SOURCES}kernels = load("distance", ["bind.cpp", *sources])', True),
+        ('sources = ["bind.cpp"]\nsources.append("distance.cu")\nkernels = load("distance", sources)', True),
+        ('kernels = load("distance", ["bind.cpp"], with_cuda=True)', True),
+        ('sources = ["bind.cpp", "distance.cpp"]\nkernels = load("distance", sources)', False),
+        ('kernels = load("distance", ["bind.cpp"], with_cuda=False)', False),
+        (f'{SOURCES}kernels = load("distance", ["bind.cpp"])', False),
+        (f'{SOURCES}try:\n    kernels = load("distance", sources)\nexcept OSError:\n    kernels = None', False),
+        (f'{SOURCES}if torch.version.cuda:\n    kernels = load("distance", sources)', False),
+        (
+            'sources = ["bind.cpp"]\nif CUDA:\n    sources += ["distance.cu"]\nkernels = load("distance", sources)',
+            False,
+        ),
+    ],
+)
+def test_what_chooses_kernels_that_the_file_builds(setup: str, is_for_cuda: bool) -> None:
+    source = SourceFile.from_text("import torch\n" + BY_KERNELS.replace("SETUP", setup))
+    selected = Settings(select=("TPU830", "TPU002", "TPU005"), preview=True)
+    told = {(source.position(one.span.start)[0], one.code) for one in lint(source, selected, CATALOGUE).findings}
+    beside = {(SQUARE + setup.count("\n"), "TPU002")}
+    if is_for_cuda:
+        assert told == beside | {(6 + setup.count("\n"), "TPU830")}
+    else:
+        assert beside < told and {code for _, code in told} == {"TPU002", "TPU005"}

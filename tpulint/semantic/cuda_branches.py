@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from tpulint.model import Span
+from tpulint.semantic.built_kernels import is_for_kernels
 from tpulint.semantic.cuda_features import OTHER_BACKEND, OTHER_BACKENDS
 from tpulint.semantic.guards import Guards
 from tpulint.semantic.tree import EXITS, FUNCTIONS, FunctionNode, SyntaxTree, is_super
@@ -35,7 +36,7 @@ class CudaBranches:
         """Device sites: a condition that has one of them changes."""
         self._guards = Guards(index.tree, index.names, self._is_open)
         self.named = list(self._named())
-        """Functions and classes that are CUDA's by their name."""
+        """Functions and classes that are CUDA's by their name, or by the kernels that they launch."""
         self._branches: tuple[list[Span], list[Span]] | None = None
 
     @property
@@ -108,7 +109,8 @@ class CudaBranches:
             # One that is derived from nothing, and asks the CUDA driver nothing, may be what moves the batches.
             is_plain = bases == [_OBJECT] and "torch.cuda." not in self._tree.text(owner)
             is_own = bool(bases) and not is_plain and not any(base.startswith("torch.") for base in bases)
-            if (is_named and is_own) or self._features.is_wrapper_for_gpus(owner):
+            is_for_gpus = self._features.is_wrapper_for_gpus(owner) or is_for_kernels(self._index, owner)
+            if (is_named and is_own) or is_for_gpus:
                 yield self._tree.span(owner)
         for function in self._tree.functions:
             # the method that torch's own `cuda()` is
