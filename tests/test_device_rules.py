@@ -1587,6 +1587,77 @@ def test_command_lines_that_go_on_to_ask_for_cuda(chosen: str, becomes: str) -> 
     assert f"\n{becomes}\nmodel" in text
 
 
+GUARDED = "device = torch.device(args.device if {} else 'cpu')"
+PLAIN = "device = torch.device(args.device)"
+HOST = "'cpu', help='cpu or cuda, by default: cpu'"
+NAMED = "'xla', help='cpu or xla, by default: xla'"
+
+
+@pytest.mark.parametrize(
+    ("default", "chosen", "new_default", "becomes"),
+    [
+        (HOST, GUARDED.format("torch.cuda.is_available()"), NAMED, PLAIN),
+        (HOST, GUARDED.format("torch.cuda.device_count() > 0"), NAMED, PLAIN),
+        (HOST, "cuda = torch.cuda.is_available()\n" + GUARDED.format("cuda"), NAMED, PLAIN),
+        (HOST, "device = torch.device('cpu' if not torch.cuda.is_available() else args.device)", NAMED, PLAIN),
+        (HOST, f"if not torch.cuda.is_available():\n    args.device = 'cpu'\n{PLAIN}", NAMED, PLAIN),
+        (
+            HOST,
+            f"if torch.cuda.device_count() == 0:\n    device = torch.device('cpu')\nelse:\n    {PLAIN}",
+            NAMED,
+            PLAIN,
+        ),
+        (
+            "'cpu', choices=['cpu', 'cuda']",
+            GUARDED.format("torch.cuda.is_available()"),
+            "'xla', choices=['cpu', 'xla']",
+            PLAIN,
+        ),
+        # Whether a default of nothing is the host, nobody tells.
+        ("None, help='cpu or cuda'", GUARDED.format("torch.cuda.is_available()"), "None, help='cpu or xla'", PLAIN),
+    ],
+)
+def test_an_option_that_is_the_host_unless_told(default: str, chosen: str, new_default: str, becomes: str) -> None:
+    """Without the question the port would train there as before, and fail where ``--device cuda`` is given."""
+    text = WISHED.format(default=default, chosen=chosen)
+    fixed = port(text).text
+    assert f'"--device", default={new_default})' in fixed
+    assert f"\n{becomes}\nmodel" in fixed and "import torch_xla" in fixed
+    kept = lint(SourceFile.from_text(text), Settings(preview=True, fix=True, select=("TPU001",)), CATALOGUE)
+    assert kept.text == text, "what changes an option is not safe"
+
+
+@pytest.mark.parametrize(
+    ("default", "chosen"),
+    [
+        # A place of its own, that stays on the host: `--device` is another matter.
+        ("'cpu'", "device = torch.device('cuda' if torch.cuda.is_available() else args.device)"),
+        ("0, type=int", "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nprint(args.device)"),
+        ("'cpu'", "if torch.cuda.is_available():\n    print('GPU')\ndevice = torch.device(args.device)"),
+        ("'cpu'", "device = torch.device(args.device)"),
+    ],
+)
+def test_an_option_that_no_question_guards_stays(default: str, chosen: str) -> None:
+    assert f'"--device", default={default})' in port(WISHED.format(default=default, chosen=chosen)).text
+
+
+def test_an_option_for_what_is_kept_elsewhere_stays_the_host() -> None:
+    text = WISHED.format(default="'cuda'", chosen="device = torch.device(args.device)").replace(
+        "args = ", "parser.add_argument('--buffer_device', default='cpu')\nargs = "
+    )
+    fixed = port(text + "x = torch.ones(2).to(args.buffer_device if torch.cuda.is_available() else 'cpu')\n").text
+    assert "'--buffer_device', default='cpu')" in fixed and "torch.ones(2).to(args.buffer_device)" in fixed
+
+
+def test_options_of_another_file_that_are_set_by_themselves() -> None:
+    text = (
+        "import torch\nfrom options import args\n"
+        "args.device = torch.device(args.device if torch.cuda.is_available() else 'cpu')\n"
+        "x = torch.ones(2).to(args.device)\n"
+    )
+    assert "args.device = torch_xla.device()\n" in port(text).text
+
+
 def test_command_lines_that_may_say_nothing() -> None:
     """Without the option the host was chosen, and is."""
     text = port(WISHED.format(default=None, chosen=CHOICE.format('args.device == "cuda"'))).text

@@ -233,4 +233,5 @@ def _is_from_outside(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
     named = (key for site in devices.sites if site.role is Role.NAME for key in devices.flow.places.of(site.node).keys)
     if not keys or any(key in keys for key in named):
         return False
-    return not (isinstance(node, ast.Attribute) and devices.flow.variables.stores(node))
+    stored = devices.flow.variables.stores(node) if isinstance(node, ast.Attribute) else []
+    return all(index.tree.encloses(value, node) for value in stored)  # `args.device = torch.device(args.device if ...)`

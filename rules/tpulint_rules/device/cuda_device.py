@@ -13,6 +13,8 @@ from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda
+from tpulint_rules.device._host_defaults import REASON as _BY_OPTIONS
+from tpulint_rules.device._host_defaults import name_device
 from tpulint_rules.device._layer_values import give_parameters
 from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
@@ -197,6 +199,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     for whole in numbered:
         fix.delete_arguments(whole, _numbers_of(whole))  # a process has one XLA device
     named_outside = choose_named(ctx, fix, folding, answers)
+    by_options = name_device(ctx, fix, answers)
     mentions = devices.features.mentions
     reports = [statement for body in folding.kept for statement in mentions.cuda_reports(body)]
     taken = [*folding.kept, *(devices.questions.left_to_gpus(node) for node in answers)]
@@ -207,9 +210,10 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     folding.write()
     give_parameters(ctx, fix)
     named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
-    if named or named_outside or fallbacks:
+    if named or named_outside or fallbacks or by_options:
         fix.use("torch_xla")
-    rest = _BESIDE if beside else _NAMED_OUTSIDE if named_outside or fallbacks else ""
+    outside = _NAMED_OUTSIDE if named_outside or fallbacks else _BY_OPTIONS if by_options else ""
+    rest = _BESIDE if beside else outside
     reason = _DEMANDS if demands else doubt(ctx, bool(reports)) or rest
     if reason:
         fix.lower(Applicability.UNSAFE, reason)
