@@ -1004,3 +1004,102 @@ def test_a_device_that_a_file_without_torch_hands_on(tmp_path: Path, program: st
     files = {"common.py": COMMON, "speech.py": "import common\nimport other\n\n" + program}
     text = fixed(tmp_path, files)["speech.py"]
     assert (ported in text) if ported else (text == files["speech.py"])
+
+
+AGENT = """\
+import torch
+from argparse import Namespace
+
+
+class Base:
+    def start(self, **kwargs):
+        START
+
+
+class Agent(Base):
+    def __init__(self, GIVEN):
+        KEEP
+        self.net = torch.nn.Linear(4, 2).to(USED)
+
+    def act(self, x):
+        return self.net(x)
+"""
+UNPACKING = (
+    "import argparse\n{}from agent import Agent\n\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--where', default='cuda', help='cpu or cuda')\n"
+    "parser.add_argument('--name', default='cuda')\nargs = parser.parse_args()\n{}\n"
+)
+UNPACKED = "parser.add_argument('--where', default='xla', help='cpu or xla')"
+
+
+def unpacked(folder: Path, given: str, keep: str, used: str, program: str = "") -> set[str]:
+    """What changes in a program that unpacks its options for an agent of another file."""
+    agent = AGENT.replace("GIVEN", given).replace("KEEP", keep).replace("USED", used)
+    agent = agent.replace("START", "self.__dict__.update(kwargs)")
+    files = {"main.py": program or UNPACKING.format("", "agent = Agent(**vars(args))"), "agent.py": agent}
+    return changes(files, fixed(folder, files))
+
+
+@pytest.mark.parametrize(
+    ("given", "keep", "used"),
+    [
+        ("**kwargs", "self.__dict__.update(kwargs)", "self.where"),
+        ("**kwargs", "for key, value in kwargs.items():\n            setattr(self, key, value)", "self.where"),
+        ("**kwargs", "self.args = Namespace(**kwargs)", "self.args.where"),
+        ("**kwargs", "self.where = torch.device(kwargs['where'])", "self.where"),
+        ("**kwargs", "self.start(**kwargs)", "self.where"),
+        ("where, **kwargs", "self.rest = kwargs", "where"),
+        ("name, where", "self.place = where", "self.place"),
+    ],
+)
+def test_an_option_that_is_unpacked_for_an_object_of_another_file(
+    tmp_path: Path, given: str, keep: str, used: str
+) -> None:
+    assert unpacked(tmp_path, given, keep, used) == {UNPACKED}
+
+
+@pytest.mark.parametrize(
+    ("head", "call"),
+    [
+        ("import torch\n", "agent = Agent(**vars(args))"),
+        ("", "agent = Agent(**args.__dict__)"),
+        ("", "given = vars(args)\nagent = Agent(**given)"),
+        ("import torch\n", "def main(opt):\n    return Agent(**vars(opt))\n\n\nmain(args)"),
+    ],
+)
+def test_options_that_are_unpacked_in_other_words(tmp_path: Path, head: str, call: str) -> None:
+    program = UNPACKING.format(head, call)
+    assert unpacked(tmp_path, "**kwargs", "self.__dict__.update(kwargs)", "self.where", program) == {UNPACKED}
+
+
+def test_options_of_a_third_file_that_are_unpacked(tmp_path: Path) -> None:
+    agent = AGENT.replace("GIVEN", "**kwargs").replace("KEEP", "self.start(**kwargs)").replace("USED", "self.where")
+    main = "from options import args\nfrom agent import Agent\n\nagent = Agent(**vars(args))\nagent.train(args)\n"
+    files = {
+        "options.py": UNPACKING.format("", "").replace("from agent import Agent\n", ""),
+        "main.py": main,
+        "agent.py": agent.replace("START", "self.__dict__.update(kwargs)"),
+    }
+    assert changes(files, fixed(tmp_path, files)) == {UNPACKED}
+
+
+@pytest.mark.parametrize(
+    ("given", "keep", "used", "call"),
+    [
+        ("**kwargs", "self.__dict__.update(kwargs)\n        print(self.where)", "'cpu'", "vars(args)"),
+        ("**kwargs", "self.where = 'cpu'", "self.where", "vars(args)"),  # the options are given to nothing
+        ("**kwargs", "self.__dict__.update(kwargs)", "self.where", "dict(lr=0.1)"),
+        ("**kwargs", "self.__dict__.update(kwargs)", "self.where", "load('settings.json')"),
+        ("where, name", "self.where = where", "name.device", "vars(args)"),
+    ],
+)
+def test_an_option_that_is_unpacked_for_something_else(
+    tmp_path: Path, given: str, keep: str, used: str, call: str
+) -> None:
+    assert unpacked(tmp_path, given, keep, used, UNPACKING.format("", f"agent = Agent(**{call})")) == set()
+
+
+def test_a_device_that_is_given_by_a_name_which_an_object_keeps(tmp_path: Path) -> None:
+    keep = "self.__dict__.update(kwargs)"
+    program = "from agent import Agent\n\nagent = Agent(where='cuda', name='cuda')\n"
+    assert unpacked(tmp_path, "**kwargs", keep, "self.where", program) == {"agent = Agent(where='xla', name='cuda')"}

@@ -10,7 +10,7 @@ from functools import cached_property
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.compared_names import ComparedNames
-from tpulint.semantic.device_settings import GPU_NAMES, attribute, is_used_as_device, returned_by
+from tpulint.semantic.device_settings import GPU_NAMES, attribute, is_used_as_device, option, returned_by
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.returned_devices import gives_device, holds_device, returned_values
@@ -118,11 +118,22 @@ class DeviceFlow:
     def _is_used_elsewhere(self, key: Key) -> bool:
         """Whether another file takes a variable of this one, or an attribute of what this one makes, for a device."""
         kind, scope, name = key
+        if kind == "attribute" and name in self.variables.options and self._is_option_used_elsewhere(name):
+            return True
         if not self._index.outside:
             return False
         if kind == "name" and isinstance(scope, ast.ClassDef | ast.Module):
             return is_used_as_device(self._index, name if isinstance(scope, ast.Module) else attribute(name))
         return kind == "attribute" and is_used_as_device(self._index, attribute(name))
+
+    def _is_option_used_elsewhere(self, name: str) -> bool:
+        if is_used_as_device(self._index, option(name)):
+            return True
+        if not self._index.imported.knows_others:
+            return False
+        from tpulint.semantic.unpacked_options import is_unpacked_for_device
+
+        return is_unpacked_for_device(self._index, name)
 
     def is_device_place(self, place: Place, depth: int = 0) -> bool:
         """Whether what ends up at a place is taken as a device."""

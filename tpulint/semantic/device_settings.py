@@ -29,14 +29,22 @@ _AS_DEVICE = Kind.DEVICE.name
 
 def settings_used(index: SemanticIndex) -> Iterator[OutgoingCall]:
     """Variables of other files that this one takes for devices, each as a call that is given a device."""
-    for call in index.calls if index.imported.knows_others else ():
+    caller = os.path.basename(index.source.path)
+    for path, name in _settings(index) if index.imported.knows_others else ():
+        told = ((name, _AS_DEVICE, Side.UNKNOWN.name),)
+        yield OutgoingCall(path, OutsideCall(name, NOW_AND_THEN, False, False, told, caller))
+
+
+def _settings(index: SemanticIndex) -> Iterator[tuple[str, str]]:
+    """The file of each such variable, and what it is called there."""
+    from tpulint.semantic.unpacked_options import device_options_unpacked
+
+    for call in index.calls:
         for given in _devices_given(index, call):
             found = _variable(index, given) or _option(index, given) or _function(index, given)
             if found is not None:
-                path, name = found
-                told = ((name, _AS_DEVICE, Side.UNKNOWN.name),)
-                caller = os.path.basename(index.source.path)
-                yield OutgoingCall(path, OutsideCall(name, NOW_AND_THEN, False, False, told, caller))
+                yield found
+    yield from ((path, option(name)) for path, name in device_options_unpacked(index))
 
 
 def _variable(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:

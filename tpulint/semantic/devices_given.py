@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.other_files import function_run
+from tpulint.semantic.other_files import Definition, function_run
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
-from tpulint.semantic.variables import says_device
+from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+_OBJECTS = ("self", "cls")
 
 
 def is_taken_for_device(index: SemanticIndex, call: ast.Call, given: int | str) -> bool:
@@ -27,12 +29,35 @@ def is_taken_for_device(index: SemanticIndex, call: ast.Call, given: int | str) 
 def _finds(index: SemanticIndex, call: ast.Call, given: int | str) -> bool:
     made = index.imported.called(call)
     run = function_run(made) if made is not None else None
-    if run is None or not isinstance(run.node, FUNCTIONS) or run.node.name.endswith(("_backend", "_module")):
+    if (
+        made is None
+        or run is None
+        or not isinstance(run.node, FUNCTIONS)
+        or run.node.name.endswith(("_backend", "_module"))
+    ):
         return False
     name = _parameter(run.node, given, run.file.tree.takes_object(run.node))
     if name is None:
-        return False
+        files = dict.fromkeys((run.file, made.file))
+        return isinstance(given, str) and _hands_on(run) and any(_reads_device(file, given) for file in files)
     return says_device(name) or run.file.devices.flow.is_device_variable(("name", run.node, name))
+
+
+def _hands_on(run: Definition) -> bool:
+    """Whether a function does anything with what it is given by other names: ``self.__dict__.update(kwargs)``."""
+    beside = run.node.args.kwarg if isinstance(run.node, FUNCTIONS) else None
+    names = run.file.tree.nodes_in(run.node, ast.Name) if beside is not None else []
+    return beside is not None and any(name.id == beside.arg for name in names)
+
+
+def _reads_device(file: SemanticIndex, name: str) -> bool:
+    """Whether a file takes an attribute of an object, ``self.where``, or an item, ``kwargs["where"]``, for a device."""
+    flow = file.devices.flow
+    read = [load for load in flow.variables.loads(("attribute", None, name)) if isinstance(load, ast.Attribute)]
+    holders = [last_name(load.value) for load in read]
+    if any(holder in _OBJECTS or is_configuration(holder) for holder in holders):
+        return flow.is_device_variable(("attribute", None, name))
+    return bool(flow.variables.loads(("item", None, name))) and flow.is_device_variable(("item", None, name))
 
 
 def _parameter(function: FunctionNode, given: int | str, takes_object: bool) -> str | None:

@@ -8,6 +8,7 @@ from tpulint.semantic import SemanticIndex
 from tpulint.semantic import device_settings as settings
 from tpulint.semantic.device_sites import Role, Site, branches
 from tpulint.semantic.devices_given import is_taken_for_device
+from tpulint.semantic.unpacked_options import is_unpacked_for_device
 from tpulint.semantic.variables import last_name
 
 _YACS = ("CfgNode", "CN")
@@ -60,7 +61,7 @@ def _is_setting(index: SemanticIndex, site: Site) -> bool:
         return isinstance(key, ast.Constant) and settings.is_item_used_as_device(index, str(key.value))
     name = index.devices.option_of(site.node)
     if name is not None:
-        return settings.is_used_as_device(index, settings.option(name))
+        return settings.is_used_as_device(index, settings.option(name)) or is_unpacked_for_device(index, name)
     statement = index.statement_of(site.node)
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return False
