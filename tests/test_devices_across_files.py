@@ -1103,3 +1103,17 @@ def test_a_device_that_is_given_by_a_name_which_an_object_keeps(tmp_path: Path) 
     keep = "self.__dict__.update(kwargs)"
     program = "from agent import Agent\n\nagent = Agent(where='cuda', name='cuda')\n"
     assert unpacked(tmp_path, "**kwargs", keep, "self.where", program) == {"agent = Agent(where='xla', name='cuda')"}
+
+
+@pytest.mark.parametrize("taken", ["self.__dict__.update(vars(opt))", "vars(self).update(opt.__dict__)"])
+def test_an_object_that_takes_in_the_options_it_is_given(tmp_path: Path, taken: str) -> None:
+    program = UNPACKING.format("", "agent = Agent(args)")
+    train = "\n    def train(self, x):\n        self.net(x).sum().backward()\n"
+    assert unpacked(tmp_path, "opt", taken, f"self.where){train}#", program) == {UNPACKED}
+
+
+@pytest.mark.parametrize("taken", ["self.__dict__.update(vars(self.best))", "self.best.__dict__.update(vars(opt))"])
+def test_an_object_that_takes_in_something_else(tmp_path: Path, taken: str) -> None:
+    program = UNPACKING.format("", "agent = Agent(args)")
+    train = "\n    def train(self, x):\n        self.net(x).sum().backward()\n"
+    assert unpacked(tmp_path, "opt", taken, f"self.where){train}#", program) == set()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _DECLARES = "add_argument"
 _PARSES = ("parse_args", "parse_known_args")
 _DEPTH = 8
+_ATTRIBUTES = ("__dict__", "vars(")
+"""Words of what takes the attributes of an object."""
 
 
 def file_of_options(index: SemanticIndex, node: ast.expr, depth: int = 0) -> str | None:
@@ -36,9 +38,37 @@ def _find(index: SemanticIndex, node: ast.Name | ast.Attribute | ast.Call, depth
     kept = index.imported.variable(node)  # `from options import args`
     if kept is not None:
         return _path(kept[0])
+    taken_in = _taken_in(index, node) if isinstance(node, ast.Name) else None
+    if taken_in is not None:
+        return file_of_options(index, taken_in, depth + 1)
     bindings = index.flow.made(node) if isinstance(node, ast.Name) else index.flow.reaching_attribute(node)
     found = {_file_of_binding(index, binding, depth) for binding in bindings}
     return found.pop() if len(found) == 1 else None
+
+
+def _taken_in(index: SemanticIndex, name: ast.Name) -> ast.expr | None:
+    """What an object has the attributes of: ``args`` of ``self.__dict__.update(vars(args))``, for ``self``."""
+    function = index.function_of(name) if index.source.has_any(_ATTRIBUTES) else None
+    first = function.args.args[:1] if function is not None and index.tree.class_of(function) else []
+    if [argument.arg for argument in first] != [name.id]:
+        return None
+    owner = index.tree.class_of(name)
+    for method in index.tree.attributes_called("update"):
+        call = index.parent(method)
+        if not isinstance(call, ast.Call) or len(call.args) != 1 or index.tree.class_of(method) is not owner:
+            continue
+        holder = attributes_in(index, method.value)
+        if isinstance(holder, ast.Name) and holder.id == name.id:
+            return attributes_in(index, call.args[0])
+    return None
+
+
+def attributes_in(index: SemanticIndex, node: ast.expr) -> ast.expr | None:
+    """The object whose attributes a dictionary has: of ``vars(args)`` and ``args.__dict__``."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value
+    is_call = isinstance(node, ast.Call) and len(node.args) == 1 and index.qualified_name(node.func) == "builtins.vars"
+    return node.args[0] if is_call and isinstance(node, ast.Call) else None
 
 
 def _file_of_binding(index: SemanticIndex, binding: Binding, depth: int) -> str | None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from tpulint.semantic.devices_given import is_taken_for_device
-from tpulint.semantic.parsed_options import file_of_options
+from tpulint.semantic.parsed_options import attributes_in, file_of_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,12 +44,7 @@ def _calls(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _options_in(index: SemanticIndex, node: ast.expr, depth: int = 0) -> ast.expr | None:
-    """The object whose attributes a dictionary has: of ``vars(args)`` and ``args.__dict__``, be it by a name."""
-    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
-        return node.value
-    if isinstance(node, ast.Call) and node.args:
-        name = index.qualified_name(node.func)
-        return node.args[0] if name == "builtins.vars" else None
+    """The options whose values a dictionary has, be it by a name."""
     bindings = index.flow.reaching(node) if isinstance(node, ast.Name) and depth < _DEPTH else ()
     value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
-    return None if value is None else _options_in(index, value, depth + 1)
+    return attributes_in(index, node) if value is None else _options_in(index, value, depth + 1)
