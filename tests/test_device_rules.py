@@ -1641,6 +1641,21 @@ def test_an_option_that_no_question_guards_stays(default: str, chosen: str) -> N
     assert f'"--device", default={default})' in port(WISHED.format(default=default, chosen=chosen)).text
 
 
+def test_an_option_that_is_declared_where_the_program_starts() -> None:
+    head, _, rest = WISHED.format(default=HOST, chosen=GUARDED.format("torch.cuda.is_available()")).partition("parser")
+    text = f"{head}if __name__ == '__main__':\n" + "".join(f"    {row}\n" for row in f"parser{rest}".splitlines())
+    fixed = port(text).text
+    assert f'"--device", default={NAMED})' in fixed and f"    {PLAIN}\n" in fixed
+
+
+def test_an_option_that_is_declared_where_there_is_a_gpu() -> None:
+    text = WISHED.format(default=HOST, chosen=GUARDED.format("torch.cuda.is_available()"))
+    declared = next(row for row in text.splitlines() if "--device" in row)
+    text = text.replace(declared, f"if torch.cuda.is_available():\n    {declared}")
+    fixed = port(text).text
+    assert f"\n{declared}\n" in fixed and PLAIN in fixed
+
+
 def test_an_option_for_what_is_kept_elsewhere_stays_the_host() -> None:
     text = WISHED.format(default="'cuda'", chosen="device = torch.device(args.device)").replace(
         "args = ", "parser.add_argument('--buffer_device', default='cpu')\nargs = "

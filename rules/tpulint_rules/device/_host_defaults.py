@@ -35,8 +35,8 @@ def name_device(ctx: FileContext, fix: FixBuilder, answers: Mapping[ast.expr, bo
             default = next((item.value for item in call.keywords if item.arg == "default"), None)
             is_site = any(ctx.index.tree.encloses(call, site.node) for site in ctx.index.devices.sites)
             found = True
-            if any(isinstance(around, ast.If) for around in ctx.index.tree.ancestors(call)):
-                continue  # a branch that may be taken apart
+            if any(_is_taken_apart(ctx, around, answers) for around in ctx.index.tree.ancestors(call)):
+                continue
             if not is_site and (listed := name_in_help(ctx, call.args[0])) is not None:
                 fix.replace(listed, "xla")
             if isinstance(default, ast.Constant) and default.value == _HOST and "_" not in name:
@@ -93,6 +93,11 @@ def _is_sent_to_host(ctx: FileContext, target: ast.Attribute) -> bool:
     statement = ctx.index.parent(target)
     value = statement.value if isinstance(statement, ast.Assign) else None
     return isinstance(value, ast.Constant) and value.value == _HOST
+
+
+def _is_taken_apart(ctx: FileContext, around: ast.AST, answers: Mapping[ast.expr, bool]) -> bool:
+    """Whether a branch is opened by one of the questions, and is written anew without it."""
+    return isinstance(around, ast.If) and any(ctx.index.tree.encloses(around.test, question) for question in answers)
 
 
 def _is_choice(ctx: FileContext, name: ast.expr) -> bool:
