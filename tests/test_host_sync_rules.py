@@ -5583,3 +5583,30 @@ def test_accuracy_of_a_copy_is_added_up_within_the_step(mean: str, kept: str) ->
 )
 def test_other_copies_for_a_dtype_stay(mean: str) -> None:
     assert f"accuracy = {mean}\n" in port(SETUP + ACCURACY.replace("MEAN", mean)).text
+
+
+@pytest.mark.parametrize(
+    ("made", "there"),
+    [
+        ("torch.LongTensor([[best[i][0] for i in range(8)]]).to(device)", "best[:8, 0].unsqueeze(0).long().to(device)"),
+        ("torch.tensor([best[i] for i in range(n)]).to(device)", "best[:n].detach().to(device)"),
+        ("torch.LongTensor([[best[i][0] for i in range(8)]])", ""),  # not moved
+        ("torch.LongTensor([[best[i][0] for i in range(1, 8)]]).to(device)", ""),
+        ("torch.LongTensor([[best[i][0] for i in range(8) if i]]).to(device)", ""),
+        ("torch.LongTensor([[best[i][i] for i in range(8)]]).to(device)", ""),
+    ],
+)
+def test_elements_that_go_over_the_host_and_back(made: str, there: str) -> None:
+    text = SETUP + dedent(
+        f"""
+        for x, y in loader:
+            output = model(x.to(device))
+            _, best = output.topk(1)
+            tokens = {made}
+            F.cross_entropy(output, y.to(device)).backward()
+            optimizer.step()
+            torch_xla.sync()
+        """
+    )
+    result = port(text).text
+    assert (f"tokens = {there}\n" in result) if there else ("range(" in result)

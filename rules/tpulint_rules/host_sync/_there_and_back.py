@@ -1,4 +1,4 @@
-"""Tensors that are copied to the host for their dtype, and moved back: ``x.type(torch.FloatTensor).to(device)``."""
+"""Tensors that go over the host and back: ``x.type(torch.FloatTensor).to(device)``, or element by element."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Read
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+from tpulint_rules.host_sync._gathered_elements import gathered
 
 _SAME = "The same values of the same dtype, without the way over the host."
 _BACK = frozenset({"to", "cuda"})
 
 
 def there_and_back(ctx: FileContext, read: Read) -> FixBuilder | None:
-    """``x.type(torch.float32).to(device)``, where the copy is moved to the device at once."""
+    """What gives the same without the host, where what it makes is moved to the device at once."""
+    return gathered(ctx, read) or _cast(ctx, read)
+
+
+def _cast(ctx: FileContext, read: Read) -> FixBuilder | None:
+    """``x.type(torch.float32).to(device)``"""
     call = _called_on(ctx, read.tensor)
     asked = call.args[0] if call is not None and len(call.args) == 1 else None
     back = None if call is None else _called_on(ctx, call)
