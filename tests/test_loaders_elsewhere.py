@@ -341,6 +341,50 @@ def test_iterators_of_torchtext_that_a_class_sorts(tmp_path: Path) -> None:
     agree(tmp_path, "TPU301,TPU302,TPU515", main=program, batches=batches)
 
 
+CORPUS = """\
+from torchtext import data
+
+
+class Corpus:
+    def __init__(self, options):
+        self.text, self.label = data.Field(FIX), data.Field(sequential=False)
+        self.train, self.dev = read(self.text, self.label)
+        self.train_iter, self.dev_iter = data.KIND.splits((self.train, self.dev), batch_size=32)  # TPU515
+        self.others = data.KIND(self.dev, batch_size=32)
+"""
+
+
+@pytest.mark.parametrize("kind", ["Iterator", "BucketIterator"])
+def test_iterators_of_torchtext_that_an_object_of_another_file_keeps(kind: str, tmp_path: Path) -> None:
+    program = TRAIN.replace("IMPORT", "from corpus import Corpus") + "train(Corpus(options).train_iter)\n"
+    corpus = CORPUS.replace("KIND", kind).replace("FIX", "lower=True")
+    agree(tmp_path, "TPU301,TPU302,TPU515", main=program, corpus=corpus)
+
+
+def test_iterators_of_torchtext_at_the_top_of_another_file(tmp_path: Path) -> None:
+    program = TRAIN.replace("IMPORT", "import corpus") + "train(corpus.train_iter)\n"
+    corpus = """\
+    from torchtext import data
+
+    text, label = data.Field(lower=True), data.Field(sequential=False)
+    train_set, dev_set = read(text, label)
+    train_iter, dev_iter = data.Iterator.splits((train_set, dev_set), batch_size=32)  # TPU515
+    others = data.BucketIterator(dev_set, batch_size=32)
+    """
+    agree(tmp_path, "TPU301,TPU302,TPU515", main=program, corpus=corpus)
+
+
+@pytest.mark.parametrize("change", [
+    ("FIX", "lower=True, fix_length=64"),  # of one length
+    ("FIX", "sequential=False"),  # numbers have no length
+    ("batch_size=32)  #", "batch_size=32, train=False)  #"),  # for evaluations
+])  # fmt: skip
+def test_iterators_of_torchtext_that_stay(change: tuple[str, str], tmp_path: Path) -> None:
+    program = TRAIN.replace("IMPORT", "from corpus import Corpus") + "train(Corpus(options).train_iter)\n"
+    corpus = CORPUS.replace(*change).replace("FIX", "lower=True").replace("KIND", "Iterator").replace("  # TPU515", "")
+    agree(tmp_path, "TPU301,TPU302,TPU515", main=program, corpus=corpus)
+
+
 PHASES = """\
 import torch
 import torch.nn.functional as F

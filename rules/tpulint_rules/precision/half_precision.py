@@ -13,6 +13,7 @@ from tpulint.semantic.origins import written_at
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import is_configuration, last_name
+from tpulint_rules.precision._chosen_halves import chosen_halves
 from tpulint_rules.precision._float32_norms import casts_for_module, norms_in_float32
 from tpulint_rules.precision._half_classes import HALF_CLASS, half_classes
 from tpulint_rules.precision._host_arrays import goes_to_numpy
@@ -64,6 +65,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         and not _is_for_runtime(ctx, node)
     ]
     named += [(node, HALF_CLASS) for node in half_classes(ctx, with_model)]
+    named += chosen_halves(ctx, _FLOAT16)
     for node, name in named:
         if _is_right(ctx, node) or _casts_for_host(ctx, node) or _loads_on_host(ctx, node):
             continue
