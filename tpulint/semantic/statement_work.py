@@ -82,11 +82,16 @@ class StatementWork:
                 return Work.READ
             if isinstance(node, ast.Call):
                 work = max(work, self._call(node, depth))
-            elif isinstance(node, ast.Assign | ast.AugAssign) and self._reads.is_on_device(node.value):
+            elif isinstance(node, ast.Assign | ast.AugAssign) and self._records(node):
                 work = max(work, Work.DEVICE)
             if work is Work.READ:
                 return work
         return work
+
+    def _records(self, statement: ast.Assign | ast.AugAssign) -> bool:
+        """Whether a tensor of the device is given, or added to, be it a number: ``total += count``."""
+        is_total = isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name)
+        return self._reads.is_on_device(statement.value) or (is_total and self._kinds.is_on_device(statement.target))
 
     def _call(self, call: ast.Call, depth: int) -> Work:
         name = self._names.qualified(call.func)
@@ -110,6 +115,8 @@ class StatementWork:
             return max(done, Work.DEVICE if given else Work.HOST)
         if self._kinds.value(call.func).kind is Kind.MODULE:
             return Work.DEVICE
+        if self._makes_module(call):
+            return Work.HOST
         if (body := self._lambda_body(call)) is not None and depth < _DEPTH:
             if self._reads.inside(body):
                 return Work.READ
@@ -147,6 +154,12 @@ class StatementWork:
             return None
         return other.file.statement_work.of_body(other.node, depth)
 
+    def _makes_module(self, call: ast.Call) -> bool:
+        """Whether a call makes a module, ``Criterion()(output, y)``, and is none of a module, ``model.to(device)``."""
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made_of_one = owner is not None and self._kinds.value(owner).kind is Kind.MODULE
+        return self._kinds.value(call).kind is Kind.MODULE and not made_of_one
+
     def _lambda_body(self, call: ast.Call) -> ast.expr | None:
         """What a call computes by a lambda that a variable is set to: ``right = lambda logits, y: ...``."""
         bindings = self._names.bindings(call.func) if isinstance(call.func, ast.Name) else []
@@ -163,13 +176,16 @@ class StatementWork:
             return self._is_added_to_tensor(call)
         if isinstance(call.func, ast.Subscript) and any(map(self._reads.is_on_device, call.args)):
             return True  # one of several criteria: `self.criteria[0](output, y)`
-        targets = statement.targets[0].elts if isinstance(statement.targets[0], ast.Tuple) else statement.targets
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and any(map(self._is_added_to_tensor, self._names.loads_of(target))):
+            return True
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
         bound = [self._kinds.binding_value(b) for b in map(self._names.binding_at, targets) if b is not None]
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in bound)
 
-    def _is_added_to_tensor(self, call: ast.Call) -> bool:
+    def _is_added_to_tensor(self, given: ast.expr) -> bool:
         """Whether what a call gives is added to a tensor of the device: ``total += measure(output, y).mean()``."""
-        node: ast.AST = call
+        node: ast.AST = given
         while isinstance(parent := self._tree.parents[node], ast.Call | ast.Attribute | ast.BinOp):
             if isinstance(parent, ast.Call) and parent.func is not node:
                 return False  # what a function is given
