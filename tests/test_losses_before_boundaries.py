@@ -75,7 +75,8 @@ def test_what_an_object_does_as_it_is_made_may_need_what_ran_before(tmp_path: Pa
 
 def test_a_number_that_is_added_to_a_total_of_the_device(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
-    path.write_text(dedent("""\
+    path.write_text(
+        dedent("""\
         import torch
 
         device = torch.device("xla")
@@ -91,7 +92,8 @@ def test_a_number_that_is_added_to_a_total_of_the_device(tmp_path: Path) -> None
                     total += len(x)
                     count += 1
             return total / count
-        """))
+        """)
+    )
     tpulint("--fix", "--select", "TPU302", str(path), cwd=tmp_path)
     lines = [line.strip() for line in path.read_text().splitlines()]
     at = lines.index("torch_xla.sync()")

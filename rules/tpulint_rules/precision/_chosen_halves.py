@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic.device_sites import Role
-from tpulint.semantic.variables import last_name, says_device
+from tpulint_rules.precision._compared_devices import is_device
 
 _ACCELERATOR, _HOST = "xla", "cpu"
 _DEPTH = 2
-_PLAIN = ("type", "str", "split")
-"""Last names of what is read of a device to be compared: ``device.type``, ``str(device)``, ``device.split(":")[0]``."""
 
 
 def chosen_halves(ctx: FileContext, named: tuple[str, ...]) -> Iterator[tuple[ast.expr, str]]:
@@ -65,16 +63,16 @@ def _starts_with(test: ast.Call, compared: set[ast.expr]) -> bool | None:
     func = test.func
     if not isinstance(func, ast.Attribute) or func.attr != "startswith" or len(test.args) != 1:
         return None
-    return True if _is_accelerator(test.args[0], compared) and _is_device(func.value) else None
+    return True if _is_accelerator(test.args[0], compared) and is_device(func.value) else None
 
 
 def _compares(test: ast.Compare, compared: set[ast.expr]) -> bool | None:
     """``device == "cuda"``, ``device.type in ("cuda", "mps")``, ``"cuda" in str(device)``, ``device != "cpu"``."""
     operator, other = test.ops[0], test.comparators[0]
     if isinstance(test.left, ast.Constant):
-        is_part = isinstance(operator, ast.In) and _is_device(other) and _is_accelerator(test.left, compared)
+        is_part = isinstance(operator, ast.In) and is_device(other) and _is_accelerator(test.left, compared)
         return True if is_part else None
-    if not isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn) or not _is_device(test.left):
+    if not isinstance(operator, ast.Eq | ast.NotEq | ast.In | ast.NotIn) or not is_device(test.left):
         return None
     several = isinstance(operator, ast.In | ast.NotIn)
     if several and not isinstance(other, ast.Tuple | ast.List | ast.Set):
@@ -89,14 +87,3 @@ def _compares(test: ast.Compare, compared: set[ast.expr]) -> bool | None:
 def _is_accelerator(text: ast.expr, compared: set[ast.expr]) -> bool:
     """Whether a text is the XLA device's, or will be: another rule writes it in place of CUDA's."""
     return text in compared or (isinstance(text, ast.Constant) and text.value == _ACCELERATOR)
-
-
-def _is_device(node: ast.expr) -> bool:
-    """``device``, ``self.device.type``, ``str(device)``, ``device.split(":")[0]``"""
-    while True:
-        if isinstance(node, ast.Call) and last_name(node.func) in _PLAIN:
-            node = node.args[0] if isinstance(node.func, ast.Name) and node.args else node.func
-        elif isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _PLAIN):
-            node = node.value
-        else:
-            return isinstance(node, ast.Name | ast.Attribute) and says_device(last_name(node))

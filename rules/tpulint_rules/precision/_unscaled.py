@@ -36,6 +36,11 @@ def take_out(ctx: FileContext, fix: FixBuilder, scalers: list[Scaler]) -> None:
     folding.write()
 
 
+def only_off(scalers: list[Scaler]) -> list[ast.Call]:
+    """The scalers that are only switched off: what asks whether there is one goes on asking."""
+    return [scaler.call for scaler in scalers if not scaler.closed]
+
+
 def _take_out_parameters(fix: FixBuilder, scalers: list[Scaler]) -> None:
     """Let functions no longer take scalers: those of one function, and of one call, go together."""
     parameters: dict[FunctionNode, list[ast.arg]] = {}

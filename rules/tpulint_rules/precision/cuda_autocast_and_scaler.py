@@ -11,6 +11,7 @@ from tpulint.semantic.mixed_precision import Autocast, Scaler
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
 from tpulint_rules.precision._asked_scalers import answer_for, asks_unknown
+from tpulint_rules.precision._compared_devices import name_xla
 from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import (
     BFLOAT16,
@@ -25,7 +26,7 @@ from tpulint_rules.precision._problems import (
     problem_of,
 )
 from tpulint_rules.precision._scaler_states import read_elements
-from tpulint_rules.precision._unscaled import take_out
+from tpulint_rules.precision._unscaled import only_off, take_out
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -74,6 +75,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             Applicability.UNSAFE, "Gradients are no longer scaled: right for bfloat16, whose range is that of float32."
         )
     take_out(ctx, fix, scalers)
+    name_xla(ctx, fix, [*(one.call for (one, *_), done in zip(found, fixed, strict=True) if done), *only_off(scalers)])
     read_in_float32(ctx, fix, [autocast for (autocast, *_), done in zip(found, fixed, strict=True) if done])
     if any(certainty is Certainty.LIKELY for *_, certainty in found):
         fix.lower(
