@@ -1,4 +1,7 @@
-"""Texts that a variable holds to be shown in the same turn: ``text = "loss %.3f" % loss``, ``bar.write(text)``."""
+"""Texts that a variable holds to be shown in the same turn: ``text = "loss %.3f" % loss``, ``bar.write(text)``.
+
+And dicts of what a bar shows: ``values = OrderedDict(loss=loss.item())``, ``bar.set_postfix(values)``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import ast
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+
+_DICTS = ("builtins.dict", "collections.OrderedDict")
 
 
 class ShownTexts:
@@ -43,17 +49,31 @@ class ShownTexts:
 
     def _find(self, statement: ast.Assign) -> tuple[ast.stmt, ...]:
         index, target = self._index, statement.targets[0]
-        if len(statement.targets) > 1 or not isinstance(target, ast.Name) or not index.reads.is_text(statement.value):
+        is_text = index.reads.is_text(statement.value)
+        if len(statement.targets) > 1 or not isinstance(target, ast.Name):
+            return ()
+        if not is_text and not self._is_dict(statement.value):
             return ()
         suite = index.tree.suite_of(statement)
         later = suite[suite.index(statement) + 1 :]
         places: list[ast.stmt] = []
         for use in index.held_values.uses_of(statement, target) or ():
             place, call = index.statement_of(use), self._call_given(use)
-            if place not in later or call is None or not index.reads.is_output(call):
+            if place not in later or call is None:
+                return ()
+            if not (index.reads.is_output(call) if is_text else index.reads.is_bar(place)):
                 return ()
             places.append(place)
         return tuple(sorted(dict.fromkeys(places), key=index.span))
+
+    def _is_dict(self, value: ast.expr) -> bool:
+        """``{"loss": loss.item()}``, ``OrderedDict(loss=loss.item())``, with nothing that its keys would unpack."""
+        if isinstance(value, ast.Dict):
+            return all(isinstance(key, ast.Constant) for key in value.keys)
+        if not isinstance(value, ast.Call) or self._index.qualified_name(value.func) not in _DICTS:
+            return False
+        pairs = value.args[0].elts if len(value.args) == 1 and isinstance(value.args[0], ast.List) else value.args
+        return all(isinstance(pair, ast.Tuple) for pair in pairs) and all(keyword.arg for keyword in value.keywords)
 
     def _call_given(self, use: ast.Name) -> ast.Call | None:
         """The call that is a statement and that a variable is an argument of."""

@@ -90,8 +90,9 @@ class StatementWork:
 
     def _records(self, statement: ast.Assign | ast.AugAssign) -> bool:
         """Whether a tensor of the device is given, or added to, be it a number: ``total += count``."""
-        is_total = isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name)
-        return self._reads.is_on_device(statement.value) or (is_total and self._kinds.is_on_device(statement.target))
+        total = statement.target if isinstance(statement, ast.AugAssign) else None
+        is_added_to = isinstance(total, ast.Name) and self._kinds.is_on_device(total)
+        return is_added_to or self._reads.is_on_device(statement.value)
 
     def _call(self, call: ast.Call, depth: int) -> Work:
         name = self._names.qualified(call.func)
