@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -91,25 +92,28 @@ def _fork(args: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str]) -
         return status, streams[1].read_bytes(), streams[2].read_bytes()
 
 
-def ask(server: subprocess.Popen[str], wish: dict[str, Any], timeout: float) -> int | None:
+def ask(server: subprocess.Popen[bytes], wish: dict[str, Any], timeout: float) -> int | None:
     """Exit status of what a server forks for a wish, which leads a group; None where it took too long."""
     assert server.stdin and server.stdout
-    server.stdin.write(json.dumps(wish) + "\n")
-    server.stdin.flush()
+    server.stdin.write(json.dumps(wish).encode() + b"\n")
     process = int(server.stdout.readline())
     ended = select.select([server.stdout], [], [], timeout)[0]
     if not ended:
-        os.killpg(process, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.killpg(process, signal.SIGKILL)
     status = int(server.stdout.readline())
     return status if ended else None
 
 
 @functools.cache
-def _server() -> subprocess.Popen[str]:
-    """Forks the processes of commands. It ends when this one does, with its standard input."""
+def _server() -> subprocess.Popen[bytes]:
+    """Forks the processes of commands. It ends when this one does, with its standard input.
+
+    Nothing of what it answers is read ahead: a status in a buffer here would be waited for in the pipe.
+    """
     command = [sys.executable, "-P", str(Path(__file__).with_name("command_server.py"))]
     env = environment(Path.home())
-    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
 
 def write(path: Path, text: str | bytes) -> Path:

@@ -428,14 +428,15 @@ class AverageMeter:
 
 
 @pytest.mark.parametrize(
-    ("more", "held"),
+    ("more", "waits"),
     [
-        ("", True),
-        ("        self.most = max(val, self.most)\n", False),
-        ("        if val > self.most:\n            pass\n", False),
+        ("", False),
+        ("        self.most = max(val, self.most)\n", True),
+        ("        if val > self.most:\n            pass\n", True),
     ],
 )
-def test_a_meter_of_another_file_that_compares_what_it_is_given(tmp_path: Path, more: str, held: bool) -> None:
+def test_a_meter_of_another_file_that_compares_what_it_is_given(tmp_path: Path, more: str, waits: bool) -> None:
+    """It gets the number when it is looked at."""
     (tmp_path / "meters.py").write_text(METER + more)
     (tmp_path / "train.py").write_text(
         "import torch\nimport torch_xla\nfrom meters import AverageMeter\n\n"
@@ -445,7 +446,9 @@ def test_a_meter_of_another_file_that_compares_what_it_is_given(tmp_path: Path, 
         "    losses.update(loss.item(), 4)\n"
     )
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU101", cwd=tmp_path)
-    assert ("losses.update(loss.detach(), 4)" in (tmp_path / "train.py").read_text()) is held
+    fixed = (tmp_path / "train.py").read_text()
+    assert "losses.update(loss.detach(), 4)" in fixed
+    assert ("defer_updates(AverageMeter(), numbers=True)" in fixed) is waits
 
 
 def test_tensors_and_modules_that_another_file_made_are_moved(tmp_path: Path) -> None:

@@ -446,6 +446,8 @@ def test_elements_of_what_a_call_returns_may_be_missing(condition: str, together
         """
     )
     assert ("torch.stack((parts[0].mean(), parts[-1].mean()))" in port(text).text) is together
+
+
 NESTED = """
 for turn, (x, y) in enumerate(loader):
     output = model(x.to(device))

@@ -172,10 +172,10 @@ def _run(folder: Path, command: list[str], environment: dict[str, str]) -> tuple
 
 
 @functools.cache
-def _fork_server() -> subprocess.Popen[str]:
+def _fork_server() -> subprocess.Popen[bytes]:
     """The process that forks those of the scripts. It ends when this one does, with its standard input."""
     command = [XLA_PYTHON, str(DRIVER / "fork_server.py")]
-    return subprocess.Popen(command, env=_plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=_plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
 
 def _plain_environment() -> dict[str, str]:
