@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions, is_abstract
+from tpulint.semantic.framework_steps import FrameworkSteps
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
@@ -73,6 +73,7 @@ class EventMap:
         self._definitions = definitions
         self._delegated = delegated
         self._updates = Updates(tree, names, kinds, definitions)
+        self._frameworks = FrameworkSteps(tree, names, kinds, definitions)
         self._direct: dict[ast.AST | None, Events] = {}
         self._called: dict[ast.AST | None, list[FunctionNode]] = {}
         self._loops_in: dict[ast.AST | None, list[LoopNode]] = {}
@@ -264,7 +265,7 @@ class EventMap:
             # A method of this file is followed instead.
             if self._definitions.function_called(call) is None:
                 self._events(call).backwards.append(call)
-                if self._is_of_framework(call, func) and not self._prepares_no_loader:
+                if self._frameworks.are_asked(call, func) and not self._frameworks.prepare_no_loader:
                     self._events(call).boundaries.append(call)
                     self.in_loaders.add(call)
         elif isinstance(func, ast.Attribute) and func.attr == "step":
@@ -329,18 +330,6 @@ class EventMap:
         """Events of the code that runs a node."""
         return self._direct.setdefault(self.holder_of(node), Events())
 
-    def _is_of_framework(self, call: ast.Call, func: ast.Attribute) -> bool:
-        """``accelerator.backward(loss)``, ``fabric.backward(loss)``, ``self.manual_backward(loss)``."""
-        if func.attr == "manual_backward":
-            return True
-        one = len(call.args) == 1 and not call.keywords
-        # An optimizer of apex has such a method too, and sets no boundary.
-        return (
-            one
-            and self._kinds.value(func.value).kind not in (Kind.TENSOR, Kind.OPTIMIZER)
-            and not self._is_one_of_two(call)
-        )
-
     @cached_property
     def training_forwards(self) -> TrainingForwards:
         """Forward passes of modules of this file that run a backward pass themselves."""
@@ -350,45 +339,3 @@ class EventMap:
     @cached_property
     def _modes(self) -> GradientSwitches:
         return GradientSwitches(self._tree, self._names, self._kinds, self._definitions, ())
-
-    @cached_property
-    def _prepares_no_loader(self) -> bool:
-        from tpulint.semantic.prepared_batches import are_drawn_by_hand, are_generators
-
-        return are_generators(self._tree, self._names, self._definitions) or are_drawn_by_hand(self._tree, self._kinds)
-
-    def _is_one_of_two(self, call: ast.Call) -> bool:
-        """Whether the loss has its own backward pass where the framework is not used: ``else: loss.backward()``.
-
-        Accelerate and Fabric set their boundaries in loaders and updates, which both ways use; unless they are made
-        where the framework is used alone, ``if mixed: accelerator = Accelerator()``.
-        """
-        prepares_both = re.search(r"(?i)accelerat|fabric", ast.unparse(call.func)) is not None
-        child: ast.AST = call
-        for ancestor in self._tree.ancestors(call):
-            if isinstance(ancestor, (*FUNCTIONS, *LOOPS)):
-                break
-            if isinstance(ancestor, ast.If):
-                other = ancestor.orelse if child in ancestor.body else ancestor.body
-                calls = (node for statement in other for node in self._tree.nodes_in(statement, ast.Call))
-                if any(_is_plain_backward(node) for node in calls):
-                    return not prepares_both or self._is_made_under(call, ancestor.test)
-            child = ancestor
-        return False
-
-    def _is_made_under(self, call: ast.Call, test: ast.expr) -> bool:
-        """Whether the object whose method is called is only made under the same condition."""
-        holder = call.func.value if isinstance(call.func, ast.Attribute) else None
-        made = [binding.node for binding in self._names.bindings(holder)] if isinstance(holder, ast.Name) else []
-        return bool(made) and all(
-            any(
-                isinstance(ancestor, ast.If) and ast.dump(ancestor.test) == ast.dump(test)
-                for ancestor in self._tree.ancestors(node)
-            )
-            for node in made
-        )
-
-
-def _is_plain_backward(call: ast.Call) -> bool:
-    """``loss.backward()``"""
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args

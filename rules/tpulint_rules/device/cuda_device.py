@@ -11,6 +11,7 @@ from tpulint.semantic.compared_devices import device_compared, leaves_unseeded
 from tpulint.semantic.device_indices import is_index_of_tensor
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.devices import Devices
+from tpulint_rules.device._about_cuda import is_about_cuda
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._host_defaults import REASON as _BY_OPTIONS
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
     from tpulint.context import FixBuilder, Folding
 
 _REASON = "Every place that chooses the device is certain, and they change together."
-_BUILDS_KERNELS = r"\bCUDAExtension\("
-"""The setup of a package with CUDA kernels, which asks for GPUs to know what to build."""
-_REPORTS = r"\btorch\.version\.cuda\b|\bget_env_info\b"
-"""What tells which CUDA there is: the report that people send with their questions."""
-_USES = r"\.cuda\(|\.to\(|\.backward\(|\btorch\.device\(|\bdevice ?="
 _SILENT = "so without a GPU this trains on the host CPU without a word"
 _MODEL_PARALLEL = (
     "The file uses several GPUs by number: one process drives one XLA device, "
@@ -57,7 +53,7 @@ _TEXT = 'Nothing here takes the text that is chosen for a device: if it is one, 
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    if ctx.index.mentions(_BUILDS_KERNELS, "CUDAExtension(") or _only_reports(ctx):
+    if is_about_cuda(ctx):
         return
     devices = ctx.index.devices
     sites = devices.sites
@@ -96,11 +92,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if site.node in left
             else "",
         )
-
-
-def _only_reports(ctx: FileContext) -> bool:
-    """Whether a file says what there is, and puts nothing there: no is the right answer."""
-    return ctx.index.mentions(_REPORTS, "torch.version.cuda", "get_env_info") and not ctx.index.mentions(_USES)
 
 
 def _has_torch(ctx: FileContext) -> bool:
