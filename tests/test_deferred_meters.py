@@ -205,3 +205,58 @@ def test_a_meter_is_told_once(tmp_path: Path) -> None:
     assert [line.partition("`")[2].partition("`")[0] for line in out.splitlines() if "TPU223" in line] == ["losses"]
     tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
     assert "TPU223" not in tpulint("--isolated", "--no-cache", "main.py", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("class AverageMeter:", "class AverageMeter(Base):"),
+        ("class AverageMeter:", "class AverageMeter(metaclass=Registry):"),
+        ("class AverageMeter:\n", "class AverageMeter:\n    __slots__ = ('val', 'avg', 'sum', 'count', 'name')\n\n"),
+        ("class AverageMeter:", "@register\nclass AverageMeter:"),
+        ("    pass\n", "    ALL.append(val)\n"),  # a list of the file
+        ("    pass\n", "    AverageMeter.total += val\n"),  # of the class
+        ("    pass\n", "    print(type(self), self.__class__)\n"),
+    ],
+)
+def test_classes_that_notice(tmp_path: Path, old: str, new: str) -> None:
+    """A class cannot be derived from them, or what they do is seen by others."""
+    meter = dedent(METER).replace("EFFECT", "pass")
+    assert old in meter
+    text = dedent(PROGRAM)
+    for name, lines in {"BEFORE": f"{MADE}\n    {SHOWN}", "INSIDE": TOLD, "BEHIND": "pass"}.items():
+        text = text.replace(name, lines)
+    path = write(tmp_path / "main.py", text)
+    write(tmp_path / "meters.py", meter.replace(old, new, 1))
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    assert "defer_updates" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("inside", "behind", "waits"),
+    [
+        ("losses.keep(loss.item())", "print(max(losses.values))", True),
+        ("losses.keep(loss.item())", "values = losses.values", False),  # not filled in time
+        ("losses.keep(loss.item())", "plot(losses.values)", False),
+        ("try:\n    losses.keep(loss.item())\nexcept ValueError:\n    pass", "pass", False),
+        ("losses.keep(1 - (output > 0).any().item())", "pass", False),  # no number of torch
+    ],
+)
+def test_what_is_kept_is_looked_at(tmp_path: Path, inside: str, behind: str, waits: bool) -> None:
+    meter = """\
+        class Values:
+            def __init__(self):
+                self.values = []
+
+            def keep(self, val):
+                self.values.append(val)
+        """
+    text = dedent(PROGRAM).replace("return losses.avg", "return 0").replace("AverageMeter, Progress", "Values")
+    shown = f"if step % 10 == 0:\n            {behind}"
+    inside = inside.replace("\n", "\n        ")
+    for name, line in {"BEFORE": "losses = Values()", "INSIDE": inside, "BEHIND": shown}.items():
+        text = text.replace(name, line)
+    path = write(tmp_path / "main.py", text)
+    write(tmp_path / "meters.py", dedent(meter))
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    assert ('defer_updates(Values(), "keep", numbers=True)' in path.read_text()) is waits

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
-from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.meter_classes import keeps_to_itself, lists_kept, may_be_derived
 from tpulint.semantic.reads import Read, Use
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     from tpulint.semantic.bindings import Binding
 
 _TURNS = (Pace.STEP, Pace.EVALUATION)
-_PURE = ("math.", "numpy.", "torch.", "builtins.")
-_EFFECTS = ("builtins.print", "builtins.open", "torch.distributed.", "torch.save")
-_OF_LISTS = frozenset({"append", "appendleft", "extend", "pop", "popleft", "clear", "setdefault", "get"})
-_OF_NUMBERS = frozenset({"detach", "clone", "cpu", "numpy", "float", "item", "sum", "mean"})
-_SENDING = frozenset({"all_reduce", "reduce", "all_gather", "broadcast"})
+_TAKING = ("builtins.", "numpy.", "math.", "statistics.", "torch.")
+"""Functions that take numbers out of a list, and keep none."""
 
 
 class DeferrableMeter(NamedTuple):
@@ -47,7 +43,7 @@ def deferrable_meter(index: SemanticIndex, call: ast.Call, as_numbers: bool = Fa
     if not bindings or len(creations) < len(bindings) or not all(map(_gives_one_name, bindings)):
         return None
     owners = index.imported.classes_here(func.value, index)
-    if len(owners) != 1 or _sends_sums(owners[0]):
+    if len(owners) != 1 or not may_be_derived(owners[0]):
         return None
     methods: dict[str, None] = {}
     others: list[ast.expr] = []
@@ -60,9 +56,10 @@ def deferrable_meter(index: SemanticIndex, call: ast.Call, as_numbers: bool = Fa
             name, read = found
             methods[name] = None
             reads += read
-    if func.attr not in methods or not all(_keeps_to_itself(owners[0], name) for name in methods):
+    if func.attr not in methods or not all(keeps_to_itself(owners[0], name) for name in methods):
         return None
-    if any(_is_in_way(index, use, methods) for use in others):
+    lists = frozenset().union(*(lists_kept(owners[0], name) for name in methods))
+    if any(_is_in_way(index, use, methods) or _is_held(index, use, lists) for use in others):
         return None
     return DeferrableMeter(creations, tuple(methods), tuple(reads))
 
@@ -100,6 +97,8 @@ def _numbers_given(index: SemanticIndex, use: ast.expr, as_numbers: bool) -> tup
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if any(isinstance(item, ast.Starred | ast.List | ast.Tuple | ast.Dict) for item in given):
         return None
+    if any(isinstance(ancestor, ast.Try) and ancestor.handlers for ancestor in index.tree.ancestors(call)):
+        return None  # what it raises would be raised elsewhere
     has_tensors = any(map(index.is_device_tensor, given))
     if not as_numbers:
         return (part.attr, []) if has_tensors else None
@@ -111,6 +110,21 @@ def _numbers_given(index: SemanticIndex, use: ast.expr, as_numbers: bool) -> tup
         for item, read in reads
     )
     return (part.attr, [read for _, read in reads]) if reads and is_whole and not has_tensors else None
+
+
+def _is_held(index: SemanticIndex, use: ast.expr, lists: frozenset[str]) -> bool:
+    """Whether a list that the meter fills is given another name, or handed on: it would not be filled in time."""
+    part = index.parent(use)
+    if not isinstance(part, ast.Attribute) or part.attr not in lists:
+        return False
+    user = index.parent(part)
+    return isinstance(
+        user, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.keyword | ast.List | ast.Tuple | ast.Dict
+    ) or (
+        isinstance(user, ast.Call)
+        and part in user.args
+        and not (index.qualified_name(user.func) or "").startswith(_TAKING)
+    )
 
 
 def _is_in_way(index: SemanticIndex, use: ast.expr, methods: dict[str, None]) -> bool:
@@ -133,44 +147,3 @@ def _is_in_way(index: SemanticIndex, use: ast.expr, methods: dict[str, None]) ->
 
 def _is_every_turn(index: SemanticIndex, use: ast.expr) -> bool:
     return index.pace_of(use) in _TURNS and index.regions.gate_of(use) is None
-
-
-def _keeps_to_itself(owner: Definition, name: str) -> bool:
-    """Whether a method only works on what its object keeps, returns nothing, and may as well do it later."""
-    found = method(owner, name)
-    if found is None or not isinstance(found.node, FUNCTIONS) or not found.node.args.args:
-        return False
-    own = found.node.args.args[0].arg
-    for node in found.file.tree.inside(found.node):
-        if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await):
-            return False
-        if isinstance(node, ast.Return) and node.value is not None:
-            return False
-        if isinstance(node, ast.Call) and not _is_pure(found, node, own):
-            return False
-    return True
-
-
-def _is_pure(function: Definition, call: ast.Call, own: str) -> bool:
-    name = function.file.qualified_name(call.func) or ""
-    if name.startswith(_PURE):
-        return not name.startswith(_EFFECTS)
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    if call.func.attr in _OF_LISTS | _OF_NUMBERS:
-        return True
-    is_own = isinstance(call.func.value, ast.Name) and call.func.value.id == own
-    owner = function.file.tree.class_of(function.node)
-    return is_own and owner is not None and _keeps_to_itself(Definition(function.file, owner), call.func.attr)
-
-
-def _sends_sums(owner: Definition) -> bool:
-    """Whether the class sends what it keeps to other processes, which asks for tensors of the device."""
-    tree = owner.file.tree
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _SENDING
-        and any(isinstance(item, ast.Attribute) for item in node.args)
-        for node in tree.inside(owner.node)
-    )

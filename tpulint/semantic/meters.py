@@ -19,6 +19,7 @@ _NUMBERS_OF = ("builtins.float", "builtins.int", "torch.tensor")
 """Calls that take the number out of a tensor as well as they take a number."""
 _WELL_KNOWN = "AverageMeter"
 """A class that is copied from project to project: it adds up ``val * n`` and divides by the sum of ``n``."""
+_TRUTHS = frozenset({"any", "all", "eq", "ne", "isnan", "isinf", "isfinite"})
 _SUMS = frozenset({"val", "avg", "sum"})
 _NUMBER_FORMATS = ("e", "f", "g", "%")
 _KNOWN_PARTS = frozenset({*_SUMS, "count", "update", "reset"})
@@ -97,8 +98,19 @@ class Meters:
             argument = parent
         if argument is number:
             return argument
-        is_alone = all(read.node is number for read in index.reads.inside(argument))
+        is_alone = all(read.node is number and not self._is_truth(read.tensor) for read in index.reads.inside(argument))
         return argument if is_alone and index.scalars.is_arithmetic(argument, {number}) else None
+
+    def _is_truth(self, tensor: ast.expr) -> bool:
+        """``(a == b).any()``: a tensor of truth values cannot be subtracted from, as a number can."""
+        while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+            if tensor.func.attr in _TRUTHS:
+                return True
+            tensor = tensor.func.value
+        if isinstance(tensor, ast.Name):
+            values = [binding.value for binding in self._index.flow.reaching(tensor) if not binding.path]
+            return any(isinstance(value, ast.Call | ast.Compare) and self._is_truth(value) for value in values)
+        return isinstance(tensor, ast.Compare)
 
     def _imported(self, call: ast.Call, argument: ast.expr, func: ast.Attribute) -> Metered | None:
         """The meter of a class that is not seen, but known by its name and by how it is used."""
