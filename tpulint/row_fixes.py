@@ -179,11 +179,15 @@ def applicability_of(ctx: FileContext, row: MappingRow) -> Applicability:
 
 def _builds_device_name(ctx: FileContext, node: ast.expr) -> bool:
     """``f"cuda:{torch.cuda.current_device()}"`` is one name; changing half of it makes none."""
-    return any(
-        isinstance(ancestor, ast.JoinedStr)
-        and any(isinstance(part, ast.Constant) and str(part.value).endswith("cuda:") for part in ancestor.values)
-        for ancestor in ctx.index.tree.ancestors(node)
-    )
+    part: ast.AST = node
+    for ancestor in ctx.index.tree.ancestors(node):
+        if isinstance(ancestor, ast.JoinedStr) and isinstance(part, ast.FormattedValue):
+            at = ancestor.values.index(part)
+            before = ancestor.values[at - 1] if at else None  # of several values the one behind the colon is the number
+            if isinstance(before, ast.Constant) and str(before.value).endswith("cuda:"):
+                return True
+        part = ancestor
+    return False
 
 
 def _written(ctx: FileContext, fix: FixBuilder, text: str, at: ast.expr) -> str:
