@@ -3484,3 +3484,64 @@ def test_a_report_of_what_there_is_is_right() -> None:
     stays(report)
     moved = dedent(report) + "\n\nmodel = torch.nn.Linear(2, 2)\nif torch.cuda.is_available():\n    model.cuda()\n"
     assert port(moved).text != moved
+
+
+# -------------------------------------------------------------------- one of several names
+
+
+def test_a_name_chosen_among_gpus_is_the_device() -> None:
+    """It stayed `cuda:0` where the first name had been ported, and the port failed with a number given."""
+    becomes(
+        """
+        import sys
+        import torch
+        from torch import nn
+
+        name = "cuda:0"
+        if len(sys.argv) > 1:
+            name = ["cuda:0", "cuda:1"][int(sys.argv[1])]
+        device = torch.device(name if torch.cuda.is_available() else "cpu")
+        model = nn.Linear(2, 2).to(device)
+        model.to(torch.device(("cpu", "cuda")[int(sys.argv[2])]))
+        """,
+        """
+        import sys
+        import torch
+        import torch_xla  # noqa: F401 - tells torch of the device xla
+        from torch import nn
+
+        name = "xla"
+        if len(sys.argv) > 1:
+            name = ["xla", "xla"][int(sys.argv[1])]
+        device = torch.device(name)
+        model = nn.Linear(2, 2).to(device)
+        model.to(torch.device(("cpu", "xla")[int(sys.argv[2])]))
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'print(["cuda:0", "cuda:1"][int(sys.argv[1])])',  # shown only
+        'way = ["cuda", "triton"][int(sys.argv[1])]\nmodel = nn.Linear(2, 2).to(way)',  # ways to compute
+        'first, second = ["cuda", "cpu", "mps"][0:2]\nprint(first, second)',  # no choice of one
+    ],
+)
+def test_a_word_chosen_among_others_is_no_device(use: str) -> None:
+    stays(f"import sys\nimport torch\nfrom torch import nn\n\n{use}\n")
+
+
+def test_a_model_on_two_gpus_is_not_put_on_one_device() -> None:
+    """Each number is a place of its own, which a list that one is chosen from is not."""
+    stays(
+        """
+        import sys
+        import torch
+        from torch import nn
+
+        first = nn.Linear(2, 2).to("cuda:0")
+        second = nn.Linear(2, 2).to("cuda:1")
+        third = nn.Linear(2, 2).to(["cuda:2", "cuda:3"][int(sys.argv[1])])
+        """
+    )

@@ -184,6 +184,8 @@ class DeviceFlow:
                 and node.value.func.attr == "split"
             ):
                 return self.derives(node.value.func.value, depth)  # device.split(":")[0]
+            if isinstance(node.value, ast.List | ast.Tuple) and not isinstance(node.slice, ast.Slice):
+                return any(self.derives(item, depth) for item in node.value.elts)  # ["cuda:0", "cuda:1"][number]
             # `config["device"]`
             is_device = any(map(self.is_device_variable, self.variables.keys_of(node)))
             return is_device and any(self.derives(value, depth) for value in self.variables.items(node))

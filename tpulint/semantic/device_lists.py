@@ -6,11 +6,27 @@ import ast
 import re
 from collections.abc import Iterator
 
+from tpulint.semantic.tree import SyntaxTree
+
+
+def lists_devices(node: ast.expr) -> bool:
+    """Whether an expression lists names of devices and nothing else."""
+    return all(_names_device(item) for one in _lists_in(node) for item in one.elts)
+
+
+def is_chosen_among(tree: SyntaxTree, node: ast.expr) -> bool:
+    """Whether a name is one of a list that is written in the place where one is chosen: ``["cuda:0", "cuda:1"][i]``."""
+    sequence = tree.parents[node]
+    chosen = tree.parents[sequence] if isinstance(sequence, ast.List | ast.Tuple) else None
+    if not isinstance(chosen, ast.Subscript) or chosen.value is not sequence or isinstance(chosen.slice, ast.Slice):
+        return False
+    return lists_devices(chosen.value)
+
 
 def lists_the_host(node: ast.expr) -> bool:
     """Whether an expression lists names of devices and nothing else, that of the host among them."""
     named = [item for one in _lists_in(node) for item in one.elts]
-    return all(map(_names_device, named)) and "cpu" in [item.value for item in named if isinstance(item, ast.Constant)]
+    return lists_devices(node) and "cpu" in [item.value for item in named if isinstance(item, ast.Constant)]
 
 
 def _lists_in(node: ast.expr) -> Iterator[ast.List | ast.Tuple | ast.Set]:

@@ -9,6 +9,7 @@ from tpulint.semantic.compared_devices import is_never_text
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.device_flow import DeviceFlow
+from tpulint.semantic.device_lists import is_chosen_among
 from tpulint.semantic.device_members import DeviceMembers
 from tpulint.semantic.device_sites import Role, Site
 from tpulint.semantic.places import Place
@@ -61,9 +62,13 @@ class DeviceNames:
                     self.false_comparisons.append(place.node)
             elif self._is_only_a_word(place):
                 continue
-            elif flow.is_device_place(place) and not self._is_call_to(place.node, "torch.device", "torch.Generator"):
+            elif flow.is_device_place(place) and (
+                (chosen := is_chosen_among(self._tree, node))
+                or not self._is_call_to(place.node, "torch.device", "torch.Generator")
+            ):
                 certain = place.kind == "device" or self._is_seen_as_device(place)
-                yield Site(node, Role.NAME, number=number, certain=certain)
+                # Of a list of GPUs one is used, whichever it is: that is no script for several.
+                yield Site(node, Role.NAME, number="?" if chosen and number else number, certain=certain)
             elif self._members.holds(node):
                 yield Site(node, Role.NAME, number=number, certain=False)
 

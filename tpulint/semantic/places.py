@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.device_lists import lists_the_host
+from tpulint.semantic.device_lists import is_chosen_among, lists_the_host
 from tpulint.semantic.devices_given import is_taken_for_device
 from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.variables import Key, Variables, last_name, says_device
@@ -131,7 +131,9 @@ class Places:
             if len(targets) == len(sequence.elts) and not any(isinstance(t, ast.Starred) for t in targets):
                 keys = self._variables.keys_of(targets[sequence.elts.index(node)])
                 return Place("variable", parent, keys) if keys else NOWHERE
-        return Place("device") if self._is_list_of_devices(sequence) else NOWHERE
+        if self._is_list_of_devices(sequence):
+            return Place("device")
+        return self.of(parent) if isinstance(parent, ast.expr) and is_chosen_among(self._tree, node) else NOWHERE
 
     def _is_given_to_others(self, options: ast.Dict) -> bool:
         """``params = {"device": "cuda"}``, then ``xgboost.train(params)``"""
