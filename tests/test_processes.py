@@ -173,6 +173,46 @@ def test_process_started_by_hand_is_no_launch() -> None:
     assert {function.name for function in functions} == {"run", "inner"}
 
 
+POOLED = """
+    import torch
+    from {module} import {pool}
+
+    device = torch.device("cuda")
+
+
+    def train(size):
+        torch.zeros(size, device=device)
+
+
+    def prepare(path):
+        return len(path)
+
+
+    {run}
+    print("parent")
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "pool", "run", "is_parent"),
+    [
+        ("multiprocessing", "Pool", "with Pool(4) as p: p.map(train, [1, 2])", True),
+        ("multiprocessing", "Pool", "p = Pool(); p.apply_async(train, (1,))", True),
+        ("torch.multiprocessing", "Pool", "Pool(4).starmap(train, [(1,)])", True),
+        ("concurrent.futures", "ProcessPoolExecutor", "ProcessPoolExecutor(2).submit(train, 1)", True),
+        ("concurrent.futures", "ThreadPoolExecutor", "ThreadPoolExecutor(2).submit(train, 1)", False),
+        ("multiprocessing", "Pool", "with Pool(4) as p: p.map(prepare, ['a'])", False),
+        ("multiprocessing", "Pool", "with Pool(1) as p: p.map(train, [1, 2])", False),
+        ("multiprocessing", "Pool", "with Pool(4) as p: p.close()", False),
+    ],
+)
+def test_pool_whose_processes_use_a_device_has_a_parent(module: str, pool: str, run: str, is_parent: bool) -> None:
+    """Forked from a process in which the XLA runtime runs, they hang; a pool that prepares data does not."""
+    index = index_of(POOLED.format(module=module, pool=pool, run=run))
+    assert bool(index.parent_process) is is_parent
+    assert index.parent_process.runs(printed(index, "parent")) is is_parent
+
+
 # -------------------------------------------------------------------- numbers of GPUs
 
 

@@ -9,6 +9,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.worker_pools import runs_in_pools
 
 SPAWN = "torch.multiprocessing.spawn"
 START_PROCESSES = "torch.multiprocessing.start_processes"
@@ -150,6 +151,11 @@ class Launches:
             target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
             if target is not None:
                 yield call, self.closure(tuple(self._functions_meant(target)))
+
+    def run_in_pools(self) -> Iterator[tuple[ast.Call, list[FunctionNode]]]:
+        """Calls ``pool.map(fn, values)``, each with the functions of this file that run in the processes."""
+        for call, function in runs_in_pools(self._tree, self._names):
+            yield call, self.closure(tuple(self._functions_meant(function)))
 
     def launch_of(self, node: ast.AST) -> Launch | None:
         """The launch in whose processes the node runs."""

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.semantic.definitions import Definitions
+from tpulint.semantic.launches import Launches
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import PROCESS_STARTERS
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+_DEVICE_WORDS = r"\bdevice\b|cuda|xla"
 
 
 class ParentProcess:
     """The code of one file that runs before processes are started; false when none are."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions) -> None:
+    def __init__(self, tree: SyntaxTree, names: Names, definitions: Definitions, launches: Launches) -> None:
         self._tree = tree
         self._definitions = definitions
         self.starts = names.calls_to(*PROCESS_STARTERS)
-        """Calls that start processes."""
+        """Calls that start processes; of pools, those whose processes use a device."""
+        for call, functions in launches.run_in_pools():
+            if any(re.search(_DEVICE_WORDS, tree.text(function)) for function in functions):
+                self.starts.append(call)
         self._functions: set[FunctionNode] | None = None
 
     def __bool__(self) -> bool:

@@ -282,7 +282,7 @@ class Topics:
     launches: Launches = topic("tree", "names", "definitions")
     """Processes the file starts; false when there are none."""
 
-    parent_process: ParentProcess = topic("tree", "names", "definitions")
+    parent_process: ParentProcess = topic("tree", "names", "definitions", "launches")
     """Code that runs before processes are started; false when none are."""
 
     process_groups: ProcessGroups = topic()

@@ -28,6 +28,11 @@ _BY_HAND = (
     "a process started by hand does not know which chip of a TPU machine is its own; start all of them with "
     "`torch_xla.launch`"
 )
+_BY_POOL = (
+    "each process of a pool claims all chips of a TPU machine, which one process alone can have; train in one after "
+    "another, or start them with `torch_xla.launch`"
+)
+_XLA_WORDS = r"torch_xla\.device\(|xla_device\("
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -51,6 +56,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     for call, functions in index.launches.started_by_hand():
         if any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS):
             yield ctx.finding(call, _BY_HAND, certainty=Certainty.LIKELY)
+    for call, functions in index.launches.run_in_pools():
+        # Told once it is ported, too: the fixes of other rules leave the pool as it is.
+        on_device = index.mentions(_GPU_WORDS) or index.mentions(_XLA_WORDS)
+        if on_device and any(_trains(ctx, function) for function in functions):
+            yield ctx.finding(call, _BY_POOL, certainty=Certainty.LIKELY)
 
 
 def _is_for_gpus(ctx: FileContext) -> bool:
