@@ -3545,3 +3545,83 @@ def test_a_model_on_two_gpus_is_not_put_on_one_device() -> None:
         third = nn.Linear(2, 2).to(["cuda:2", "cuda:3"][int(sys.argv[1])])
         """
     )
+
+
+# -------------------------------------------------------------------- numbers of GPUs
+
+
+def test_the_number_that_a_replica_is_given_is_a_gpu() -> None:
+    """`device_ids=[one]` goes, and `.to(one)` was left: it means `cuda:1`."""
+    becomes(
+        """
+        import torch
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+        def train(rank, pool, rows):
+            one = pool[rank]
+            model = DDP(torch.nn.Linear(4, 2).to(one), device_ids=[one])
+            return model(rows.to(one))
+        """,
+        """
+        import torch
+        import torch_xla
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+        def train(rank, pool, rows):
+            one = pool[rank]
+            model = DDP(torch.nn.Linear(4, 2).to(torch_xla.device()), device_ids=[one])
+            return model(rows.to(torch_xla.device()))
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "one, other = pool[rank], pool[0]\n    model = DDP(model, device_ids=[other])",  # of a tuple: not followed
+        "one, other = pool[rank], rank\n    model = DDP(model, device_ids=[pool[0]])",
+        "one = pool[rank]\n    model = DDP(model)",
+        "one = place(rank)\n    model = DDP(model, device_ids=[one])",  # may be a device that is chosen elsewhere
+        "one = pool[rank]\n    model = DDP(model, device_ids=[one])\n    one = other_place()",
+    ],
+)
+def test_what_no_replica_is_given_may_be_anything(lines: str) -> None:
+    stays(
+        "from torch.nn.parallel import DistributedDataParallel as DDP\n\n"
+        f"def train(rank, pool, rows, model):\n    {lines}\n    return model(rows.to(one))\n"
+    )
+
+
+def test_a_rank_that_is_below_0_when_not_told_is_a_number() -> None:
+    """`torch.device(rank)` means `cuda:0`; it was left, as -1 was not taken for a number."""
+    becomes(
+        """
+        import torch
+
+        def place_of(rank=-1):
+            if rank == -1:
+                rank = 0
+            return torch.device(rank)
+        """,
+        """
+        import torch_xla
+
+        def place_of(rank=-1):
+            if rank == -1:
+                rank = 0
+            return torch_xla.device()
+        """,
+    )
+
+
+def test_a_place_that_is_a_text_when_not_told_is_no_number() -> None:
+    stays(
+        """
+        import torch
+
+        def place_of(place=-1):
+            if place == -1:
+                place = default_place()
+            return torch.device(place)
+        """
+    )

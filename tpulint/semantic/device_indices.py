@@ -30,6 +30,7 @@ _NUMBERS = frozenset({
     "torch.accelerator.device_count",
 })  # fmt: skip
 
+_REPLICAS = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
 _SAME_ELEMENTS = ("builtins.reversed", "builtins.list", "builtins.sorted")
 
 
@@ -62,6 +63,8 @@ class DeviceIndices:
                 and self.is_number(node.left, depth)
                 and (isinstance(node.op, ast.Mod) or self.is_number(node.right, depth))
             )
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.USub) and self.is_number(node.operand, depth)  # rank=-1: not told
         if isinstance(node, ast.IfExp):
             return self._all([node.body, node.orelse], depth)
         if isinstance(node, ast.Name):
@@ -75,7 +78,20 @@ class DeviceIndices:
         """Whether something given as a device is a number by its name: ``rank``, ``args.gpu``, ``gpu_ids[0]``."""
         if isinstance(node, ast.Subscript):
             return last_name(node.value) in _NUMBER_LISTS and not isinstance(node.slice, ast.Slice)
-        return last_name(node) in _NUMBER_NAMES
+        return last_name(node) in _NUMBER_NAMES or self._is_drawn_for_replica(node)
+
+    def _is_drawn_for_replica(self, node: ast.expr) -> bool:
+        """``one = pool[rank]``, which ``DistributedDataParallel(model, device_ids=[one])`` is given."""
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+        if not values or len(values) != len(bindings):
+            return False
+        if not all(isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Slice) for value in values):
+            return False
+        calls = self._index.calls_to(*_REPLICAS)
+        given = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "device_ids"]
+        alone = [ids.elts[0] for ids in given if isinstance(ids, ast.List) and len(ids.elts) == 1]
+        return any(isinstance(one, ast.Name) and self._index.flow.reaching(one) == bindings for one in alone)
 
     def _all(self, values: list[ast.expr], depth: int) -> bool:
         numbers = [value for value in values if not (isinstance(value, ast.Constant) and value.value is None)]
