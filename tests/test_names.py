@@ -88,3 +88,34 @@ def test_a_module_is_one_until_its_name_gets_another_value(text: str) -> None:
 )
 def test_a_name_that_may_have_another_value_is_unknown(text: str) -> None:
     assert called(text) is None
+
+
+IMPORTED_FOR_OLDER_TORCH = """
+    try:
+        from torch.utils.data import DataLoader
+    except ImportError:
+        from torch.utils.data.old import DataLoader
+    loader = DataLoader(samples)
+    """
+
+
+def test_what_versions_have_in_two_places_is_what_is_tried_first() -> None:
+    assert called(IMPORTED_FOR_OLDER_TORCH) == LOADER
+    in_function = IMPORTED_FOR_OLDER_TORCH.replace("loader = Data", "def load():\n        return Data")
+    assert called(in_function) == LOADER
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("torch.utils.data.old", "own"),
+        ("from torch.utils.data import", "from own import"),
+        ("from torch.utils.data import", "from torch.utils._data import"),  # today's torch has none, maybe
+        ("except ImportError:", "finally:"),
+        ("    loader =", "    DataLoader = own.DataLoader\n    loader ="),
+    ],
+)
+def test_what_is_tried_first_and_may_be_missing_is_unknown(old: str, new: str) -> None:
+    changed = IMPORTED_FOR_OLDER_TORCH.replace(old, new, 1)
+    assert changed != IMPORTED_FOR_OLDER_TORCH
+    assert called(changed) is None

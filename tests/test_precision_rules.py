@@ -385,6 +385,26 @@ def test_scaler_that_cannot_be_followed_is_switched_off(old: str, new: str) -> N
     )
 
 
+def test_scaler_that_older_torch_has_elsewhere_goes() -> None:
+    text = """
+    import torch
+
+    try:
+        from torch import GradScaler
+    except ImportError:
+        from torch.cuda.amp import GradScaler
+
+    scaler = GradScaler(enabled=True)
+    for x in loader:
+        loss = model(x).mean()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+    """
+    assert "loss.backward()\n    optimizer.step()\n" in port(text, "TPU401")
+
+
 def test_two_scalers_leave_one_function_together() -> None:
     text = """\
         import torch
