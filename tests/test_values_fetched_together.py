@@ -488,3 +488,59 @@ def test_what_two_blocks_fetch_one_in_the_other() -> None:
     ported = port(SETUP + text.replace("OTHER", "pass"), select=("TPU106",)).text
     assert "        loss_value = loss.item()\n        print(loss_value)\n" in ported
     assert "log.write(loss_value, size.item())" in ported
+
+
+CHOSEN = """
+def step(x, y=None):
+    output = model(x.to(device))
+    loss, size = output.pow(2).mean(), output.abs().mean()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    return READS
+
+
+for turn, (x, y) in enumerate(loader):
+    kept = step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "kept"),
+    [
+        (
+            '{"loss": loss.item(), "size": size.item() if y is not None else 0}',
+            '{"loss": loss_value, "size": size_value if y is not None else 0}',
+        ),
+        ("loss.item(), None if y is None else size.item()", "loss_value, None if y is None else size_value"),
+    ],
+)
+def test_a_number_that_is_left_out_on_a_condition_is_fetched_with_others(reads: str, kept: str) -> None:
+    ported = port(SETUP + CHOSEN.replace("READS", reads), select=("TPU106",))
+    stacked = "    step_values = torch.stack((loss, size)).detach()\n    torch_xla.sync()\n"
+    assert f"{stacked}    loss_value, size_value = step_values.tolist()\n    return {kept}\n" in ported.text
+    assert not ported.findings
+
+
+@pytest.mark.parametrize(
+    ("reads", "told"),
+    [
+        ("loss, size.item() if y is not None else 0", 0),  # one is the price of knowing anything
+        ("loss.item() if y is None else size.item()", 0),
+        ("loss.item(), size.item() if size is not None else 0", 2),  # stacking None would raise
+        ("loss.item() if y is None else 0, size.item() if y is None else 0", 2),  # none, maybe, in any turn
+        ("[size.item() if part else 0 for part in parts]", 0),
+    ],
+)
+def test_a_number_that_is_left_out_on_a_condition_is_not_read_for_nothing(reads: str, told: int) -> None:
+    text = SETUP + CHOSEN.replace("READS", reads)
+    ported = port(text, select=("TPU106",))
+    assert ported.text == text
+    assert [finding.code for finding in ported.findings] == ["TPU106"] * told
+
+
+def test_a_number_that_is_left_out_in_most_turns_is_not_fetched_with_others() -> None:
+    text = SETUP + CHOSEN.replace("y=None", "turn").replace("step(x, y)", "step(x, turn)")
+    text = text.replace("READS", "loss.item(), size.item() if turn % 100 == 0 else 0")
+    ported = port(text, select=("TPU106",))
+    assert (ported.text, ported.findings) == (text, ())

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.block_reads import reads_by_block
+from tpulint.semantic.chosen_reads import choice_around
 from tpulint.semantic.fetches import Fetch, Fetches, value_key
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.read_arrays import is_array_of_number, is_logged_array
@@ -184,6 +185,9 @@ class BatchedReads:
             and not may_be_placeholder(index, read.tensor, boundary)
             and (pace is not None or not may_be_on_host(self._index, read.tensor, node))
         ]
+        if pace is Pace.STEP and always:
+            chosen = [read for read, _ in ready if index.pace_of(read.node) is pace and self._is_chosen(read, boundary)]
+            always = [read for read, _ in ready if read in always or read in chosen]
         # Turns that go on before the first read are not given one.
         begin = None if fetch is not None else self._first_behind_exits(rest, always)
         if begin is not None:
@@ -253,6 +257,22 @@ class BatchedReads:
                 return True
             child = ancestor
         return True
+
+    def _is_chosen(self, read: Read, boundary: ast.stmt) -> bool:
+        """Whether another number may be taken for that of a tensor which is there in every turn.
+
+        ``recon.item() if x is not None else 0``: beside others, reading it anyway costs nothing.
+        """
+        from tpulint.semantic.steady_values import is_steady
+
+        choice = choice_around(self._index.tree, read)
+        return (
+            choice is not None
+            and isinstance(read.tensor, ast.Name)
+            and self.is_number(read)
+            and self._is_unconditional(read._replace(node=choice), self._index.statement_of(choice))
+            and is_steady(self._index, read, boundary)
+        )
 
     def is_ready(self, tensor: ast.expr, boundary: ast.stmt, statement: ast.stmt) -> bool:
         """Whether an expression has the value it is read with at the boundary already."""

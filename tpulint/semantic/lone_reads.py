@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from tpulint.semantic.chosen_reads import choice_around
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.outside import qualified_in_file
@@ -38,7 +39,7 @@ def lone_reads(index: SemanticIndex, loop: Step, served: Sequence[Read]) -> list
         for read in index.deferrals.reads_of(loop)
         if read.node not in kept and index.pace_of(read.node) is Pace.STEP
         if index.batched_reads.is_number(read) or is_array_of_number(index, read)
-        if _runs_always(index, read.node, loop)
+        if _runs_always(index, choice_around(index.tree, read) or read.node, loop)
         if index.boundaries.is_behind(read.node, loop) and not index.late_values.is_computed_behind(read, loop)
     ]
 
