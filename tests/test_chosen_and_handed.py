@@ -277,6 +277,30 @@ def test_elements_that_make_a_tensor_of_the_host(tmp_path: Path) -> None:
     agree(tmp_path, "TPU101", train=program)
 
 
+def test_elements_that_python_goes_through_to_make_a_tensor(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        kinds, names = y.to(device), ["a", "b"]
+        a = torch.ByteTensor(tuple(map(lambda s: s == 0, kinds)))  # TPU220
+        b = torch.tensor(list(map(lambda s: -s + 1, kinds.data)))  # TPU220
+        c = torch.BoolTensor([s == 0 for s in kinds.view(-1)])  # TPU101
+        d = torch.BoolTensor(tuple(s == 0 for s in kinds.view(-1)))  # TPU101
+        e = torch.ByteTensor(tuple(map(lambda s: s == 0, y)))
+        f = torch.tensor(list(map(lambda s: len(s), kinds)))
+        g = torch.tensor(list(map(lambda s: s is None, kinds)))
+        h = torch.stack(list(map(lambda s: s == 0, kinds)))
+        i = torch.tensor(list(map(lambda s: ord(s), names)))
+        j = torch.tensor(list(map(lambda s, t: s == 0, kinds, names)))
+        F.mse_loss(model(x.to(device)), kinds).backward()
+        optimizer.step()
+    kept = torch.ByteTensor(tuple(map(lambda s: s == 0, kinds)))
+    """
+    )
+    agree(tmp_path, "TPU101,TPU220", train=program)
+
+
 def test_a_step_that_a_class_of_its_own_makes(tmp_path: Path) -> None:
     loss = """\
     class LossCompute:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds, Side
+from tpulint.semantic.mapped_elements import LISTS, MADE_OF_ELEMENTS
 from tpulint.semantic.names import Names
 from tpulint.semantic.values import NUMPY, is_none
 
@@ -18,8 +19,6 @@ _SIZED = frozenset(
     f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange", "full", "eye", "linspace")
 )
 """Functions of torch that are given numbers: sizes, ends, what to fill with."""
-_OF_ELEMENTS = frozenset({"torch.tensor", "torch.FloatTensor", "torch.LongTensor", "torch.Tensor"})
-"""Functions of torch that make one tensor of a list of numbers."""
 _COUNTED = frozenset(f"torch.{name}" for name in ("topk", "narrow", "multinomial", "chunk", "split", "tril", "triu"))
 """Functions of torch that are given numbers behind the tensor."""
 _COUNTED_METHODS = frozenset({
@@ -116,8 +115,8 @@ class ImplicitReads:
         """Arguments that have to be Python numbers, or are made some."""
         if name == "builtins.range" or name in _SIZED:
             return [part for item in call.args for part in self._elements(item) or [item]]
-        if name in _OF_ELEMENTS and len(call.args) == 1:
-            rows = self._elements(call.args[0])  # `torch.LongTensor([[top[i][0] for i in range(size)]])`
+        if name in MADE_OF_ELEMENTS and len(call.args) == 1:
+            rows = self._elements(self._in_list(call.args[0]))  # `torch.LongTensor([[top[i][0] for i in range(size)]])`
             return [part for row in rows for part in self._elements(row) or [row]]
         if name in _COUNTED:
             return call.args[1:]
@@ -234,6 +233,11 @@ class ImplicitReads:
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             return [node.elt]
         return list(node.elts) if isinstance(node, ast.List | ast.Tuple) else []
+
+    def _in_list(self, node: ast.expr) -> ast.expr:
+        """What ``tuple(...)`` or ``list(...)`` makes a list of."""
+        is_list = isinstance(node, ast.Call) and self._names.qualified(node.func) in LISTS
+        return node.args[0] if is_list and isinstance(node, ast.Call) and len(node.args) == 1 else node
 
     def _is_certain(self, node: ast.expr) -> bool:
         if isinstance(node, _DISPLAYS):

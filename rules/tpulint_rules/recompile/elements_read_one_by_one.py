@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS, Kind, LoopNode
+from tpulint.semantic.mapped_elements import mapped_elements
 
 _COUNTERS = ("builtins.range", "builtins.enumerate", "tqdm.trange")
 _SEVERAL = ("split", "chunk", "unbind", "items", "values", "keys", "meshgrid", "max", "min", "sort", "topk")
 """Operations with several results."""
+_AT_ONCE = "Compute it of the whole tensor on the device: `x == 0`."
 _DEPTH = 6
 _WRAPPERS = ("builtins.enumerate", "builtins.zip", "builtins.reversed", "tqdm.tqdm")
 
@@ -20,7 +22,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.exists:
         return
-    groups: dict[tuple[LoopNode | ast.comprehension, str], list[ast.expr]] = {}
+    groups: dict[tuple[LoopNode | ast.comprehension | ast.Call, str], list[ast.expr]] = {}
     nodes: list[ast.For | ast.Subscript] = [*index.turn_code.nodes(ast.For), *index.turn_code.nodes(ast.Subscript)]
     for node in nodes:
         if index.turn_code.turn_of(node) is None:
@@ -43,13 +45,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if _are_read(ctx, first.target, (made.elt, *first.ifs)):
             groups.setdefault((first, ctx.text(tensor)), []).append(first.iter)
-    for (_, text), places in groups.items():
+    for call, tensor in mapped_elements(index):
+        if index.turn_code.turn_of(call) is not None and index.is_device_tensor(tensor):
+            groups.setdefault((call, ctx.text(tensor)), []).append(tensor)
+    for (taker, text), places in groups.items():
         yield ctx.finding(
             places[0],
             f"the elements of `{text}` are read one by one: each place is a graph of its own, "
             "which is compiled and run by itself",
             certainty=Certainty.LIKELY,
             related=tuple((index.span(other), "and here") for other in places[1:]),
+            help=_AT_ONCE if isinstance(taker, ast.Call) else "",
         )
 
 
