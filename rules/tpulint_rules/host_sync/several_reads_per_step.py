@@ -13,11 +13,10 @@ from tpulint.semantic.fetches import Fetch, value_key
 from tpulint.semantic.item_reads import ItemReads, find_item_reads
 from tpulint.semantic.lone_reads import lone_reads, reads_of_each
 from tpulint_rules.host_sync._device_values import torch_text
+from tpulint_rules.host_sync._tuple_lines import tuple_line, width_at
 from tpulint_rules.host_sync._value_names import value_name
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of, costly_reads, reads_kept_elsewhere
 
-WIDTH = 120
-"""Lines longer than this are broken."""
 REASON = "The numbers are stacked as one dtype, and a tensor that was printed whole is printed as a number."
 _IN_FUNCTION = "Stack them in front of the boundary, in the function that comes to it, and read what it returns once."
 _PORTED = ("torch_xla", "tpulint_runtime")
@@ -190,10 +189,10 @@ def fetch_together(fix: FixBuilder, index: SemanticIndex, group: ReadGroup) -> N
         stack = index.names.fresh("step_values", group.boundary)
         items = _items(fix, index, group)
         torch = torch_text(fix, index, group.boundary)
-        width = WIDTH - len(fix.indent_of(group.boundary))
-        fix.insert_before(group.boundary, _line(f"{stack} = {torch}.stack(", items, ").detach()", width))
+        width = width_at(fix, group.boundary)
+        fix.insert_before(group.boundary, tuple_line(f"{stack} = {torch}.stack(", items, ").detach()", width))
         numbers = f"{stack}.cpu().numpy()" if group.arrays else f"{stack}.tolist()"
-        _fetch(fix, group, _line("", names, f" = {numbers}", width))
+        _fetch(fix, group, tuple_line("", names, f" = {numbers}", width))
     is_stacked = group.fetch is not None or len(names) > 1
     for read in group.reads:
         statement = index.statement_of(read.node)
@@ -215,16 +214,6 @@ def _fetch(fix: FixBuilder, group: ReadGroup, text: str) -> None:
         fix.insert_before(first, text)
     if not group.blocks:
         fix.insert_after(group.boundary, text)
-
-
-def _line(opening: str, items: list[str], closing: str, width: int) -> str:
-    """A line with a tuple in it, broken where it would be too long."""
-    text = ", ".join(items)
-    line = f"{opening}({text}){closing}" if opening else f"{text}{closing}"
-    if len(line) <= width:
-        return line
-    lines = [f"{opening}(", *(f"    {item}," for item in items), f"){closing}"]
-    return "\n".join(lines)
 
 
 def _name_for(
@@ -249,11 +238,13 @@ def _extend(fix: FixBuilder, index: SemanticIndex, group: ReadGroup, fetch: Fetc
         fix.insert(index.span(fetch.stack.elts[-1]).end, items)
     if fetch.is_in_block:
         known = [index.text(target) for target in targets.elts]
-        width = WIDTH - len(fix.indent_of(group.boundary))
+        width = width_at(fix, group.boundary)
         if fix.has_comment(fetch.statement):
             fix.give_up()
         fix.delete(fetch.statement)
-        fix.insert_after(group.boundary, _line("", [*known, *names], f" = {index.text(fetch.statement.value)}", width))
+        fix.insert_after(
+            group.boundary, tuple_line("", [*known, *names], f" = {index.text(fetch.statement.value)}", width)
+        )
     elif group.tensors:
         fix.insert(index.span(targets.elts[-1]).end, "".join(f", {name}" for name in names))
 

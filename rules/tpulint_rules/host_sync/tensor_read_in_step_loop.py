@@ -14,6 +14,7 @@ from tpulint.semantic.summed_lists import summed_list
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._deferred_meters import deferred
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
+from tpulint_rules.host_sync._inner_turns import fetched_behind
 from tpulint_rules.host_sync._moved_branches import moved_with_condition
 from tpulint_rules.host_sync._there_and_back import there_and_back
 
@@ -46,7 +47,8 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     taken = reads_kept_elsewhere(index)
     for loop in (*index.steps, *index.steps_called):
         costly = list(costly_reads(ctx, loop, taken))
-        together = _move_together(ctx, loop, [read for read, _, kept in costly if kept is None])
+        others = [read for read, _, kept in costly if kept is None]
+        together = {**fetched_behind(ctx, loop, others), **_move_together(ctx, loop, others)}
         for read, pace, kept in costly:
             if read.how in hows:
                 fix = kept or there_and_back(ctx, read) or together.get(read.node) or _held_back(ctx, read, loop)
