@@ -1635,6 +1635,8 @@ def test_an_option_that_is_the_host_unless_told(default: str, chosen: str, new_d
         ("0, type=int", "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nprint(args.device)"),
         ("'cpu'", "if torch.cuda.is_available():\n    print('GPU')\ndevice = torch.device(args.device)"),
         ("'cpu'", "device = torch.device(args.device)"),
+        # What goes by CUDA's name would not hold.
+        ("'cpu'", GUARDED.format("torch.cuda.is_available()") + "\nuse_cuda = args.device == 'cuda'"),
     ],
 )
 def test_an_option_that_no_question_guards_stays(default: str, chosen: str) -> None:

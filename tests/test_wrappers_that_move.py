@@ -88,6 +88,28 @@ def test_models_that_the_wrapper_moved(tmp_path: Path, made: str, run: str, line
     assert text.count("net.to(") + text.count(").to(device)\n    for") <= 1
 
 
+@pytest.mark.parametrize("asked", ["torch.cuda.is_available()", "torch.cuda.device_count() > 0"])
+def test_a_branch_for_gpus_moves_nothing(tmp_path: Path, asked: str) -> None:
+    """It is not taken on a TPU machine: what the wrapper moved moves where it is made."""
+    main = f"""\
+import torch
+from torch import nn
+
+net = nn.Linear(4, 3)
+if {asked}:
+    net = nn.DataParallel(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in data:
+    loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    text = ported(tmp_path, main=main)
+    assert "net = nn.Linear(4, 3).to(device)\noptimizer" in text, text
+    assert "DataParallel" not in text and "torch.cuda" not in text
+
+
 def test_a_part_of_a_module_moves_with_it(tmp_path: Path) -> None:
     main = """\
 import torch

@@ -31,6 +31,9 @@ def name_device(ctx: FileContext, fix: FixBuilder, answers: Mapping[ast.expr, bo
     variables = ctx.index.devices.flow.variables
     found = False
     for name in sorted({name for question in answers for name in _options_guarded(ctx, question, answers)}):
+        if _is_compared(ctx, name):
+            found = True  # `args.device == "cuda"` would not hold
+            continue
         for call in variables.options[name]:
             default = next((item.value for item in call.keywords if item.arg == "default"), None)
             is_site = any(ctx.index.tree.encloses(call, site.node) for site in ctx.index.devices.sites)
@@ -63,6 +66,15 @@ def _options_guarded(ctx: FileContext, question: ast.expr, answers: Mapping[ast.
             is_device = is_option and devices.flow.is_device_variable(("attribute", None, node.attr))
             if is_device and not devices.indices.is_number(node):
                 yield node.attr
+
+
+def _is_compared(ctx: FileContext, name: str) -> bool:
+    """Whether the file goes by the text that an option is given."""
+    users = (ctx.index.parent(node) for node in ctx.index.tree.attributes_called(name))
+    return any(
+        isinstance(user, ast.Compare) and any(isinstance(item, ast.Constant) for item in (user.left, *user.comparators))
+        for user in users
+    )
 
 
 def _attributes(ctx: FileContext, code: Sequence[ast.AST]) -> Iterator[ast.Attribute]:

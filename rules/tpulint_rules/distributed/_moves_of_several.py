@@ -58,8 +58,13 @@ def only_move(ctx: FileContext, wrapper: ast.Call, wrapped: ast.expr) -> OnlyMov
 
 
 def is_moved_by_wrapper(ctx: FileContext, wrapped: ast.expr) -> bool:
-    """Whether nothing in sight moves a wrapped model, and so ``DataParallel`` alone did, where there was one GPU."""
+    """Whether nothing in sight moves a wrapped model, and so ``DataParallel`` alone did, where there was one GPU.
+
+    One that a branch wraps, ``if torch.cuda.device_count() > 0:``, would only be moved where that is taken.
+    """
     index = ctx.index
+    if any(isinstance(around, ast.If | ast.IfExp | ast.BoolOp) for around in index.tree.ancestors(wrapped)):
+        return False
     owner = index.tree.class_of(wrapped)
     if owner is not None and index.definitions.is_module_class(owner):
         return False  # it moves with what it is a part of
