@@ -217,6 +217,8 @@ def test_a_meter_is_told_once(tmp_path: Path) -> None:
         ("    pass\n", "    ALL.append(val)\n"),  # a list of the file
         ("    pass\n", "    AverageMeter.total += val\n"),  # of the class
         ("    pass\n", "    print(type(self), self.__class__)\n"),
+        ("    pass\n", "    self.optimizer.lr = val\n"),  # of what it was handed
+        ("    pass\n", "    self.seen = COUNTS[0]\n"),
     ],
 )
 def test_classes_that_notice(tmp_path: Path, old: str, new: str) -> None:
@@ -227,7 +229,8 @@ def test_classes_that_notice(tmp_path: Path, old: str, new: str) -> None:
     for name, lines in {"BEFORE": f"{MADE}\n    {SHOWN}", "INSIDE": TOLD, "BEHIND": "pass"}.items():
         text = text.replace(name, lines)
     path = write(tmp_path / "main.py", text)
-    write(tmp_path / "meters.py", meter.replace(old, new, 1))
+    meter = meter.replace("self.name = name", "self.name = name\n        self.optimizer = name", 1)
+    write(tmp_path / "meters.py", "ALL, COUNTS = [], [0]\n\n\n" + meter.replace(old, new, 1))
     tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
     assert "defer_updates" not in path.read_text()
 

@@ -17,6 +17,7 @@ _HOOKS = frozenset({
     "__reduce__", "__reduce_ex__", "__getstate__",
 })  # fmt: skip
 """Names in classes that make a difference where one is derived from them, or takes the place of their objects'."""
+_MADE = ("builtins.", "collections.", "numpy.", "torch.")
 _DEPTH = 4
 
 
@@ -50,24 +51,59 @@ def keeps_to_itself(owner: Definition, name: str, depth: int = 0) -> bool:
             return False
         if isinstance(node, ast.Call) and not _is_pure(found, node, depth):
             return False
+        if isinstance(node, ast.Name) and _is_of_program(found, node):
+            return False
         is_stored = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
         if is_stored and isinstance(node, ast.Attribute | ast.Subscript) and not _is_within(found, node.value):
+            return False
+        if is_of_self(node) and _is_part_of_other(found, node):
             return False
     return True
 
 
+def _is_of_program(function: Definition, name: ast.Name) -> bool:
+    """Whether a name is a variable of others: what it holds by then is another."""
+    names = function.file.names
+    found = names.find_name(name)
+    if found is None or found[0] is names.scope_of(name):
+        return False
+    return any(
+        binding.kind != "import" and not isinstance(binding.node, (*FUNCTIONS, ast.ClassDef)) for binding in found[1]
+    ) or not isinstance(name.ctx, ast.Load)
+
+
+def _is_part_of_other(function: Definition, held: ast.Attribute) -> bool:
+    """Whether a method goes into what the object was handed, ``self.optimizer.param_groups``, and did not make."""
+    tree, names = function.file.tree, function.file.names
+    user, owner = tree.parents.get(held), tree.class_of(function.node)
+    if not isinstance(user, ast.Attribute | ast.Subscript) or user.value is not held or owner is None:
+        return False
+    values = [binding.value for binding in names.attribute_bindings(owner, held.attr) if not binding.path]
+    return not values or not all(_is_made(function, value) for value in values)
+
+
+def _is_made(function: Definition, value: ast.expr | None) -> bool:
+    """A list, dict, array or number that the class makes itself."""
+    if isinstance(value, ast.Call):
+        return (function.file.qualified_name(value.func) or "").startswith(_MADE)
+    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.Constant | ast.BinOp)
+
+
 def lists_kept(owner: Definition, name: str) -> frozenset[str]:
-    """Attributes whose lists a method changes in place: ``self.values.append(value)``."""
+    """Attributes whose lists or arrays a method changes in place: ``self.values.append(x)``, ``self.rows[0] = x``."""
     found = method(owner, name)
-    nodes = () if found is None else found.file.tree.inside(found.node)
-    return frozenset(
-        node.func.value.attr
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _OF_LISTS
-        and isinstance(node.func.value, ast.Attribute)
-    )
+    if found is None:
+        return frozenset()
+    kept = set()
+    for node in found.file.tree.inside(found.node):
+        holder: ast.expr | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_LISTS:
+            holder = node.func.value
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            holder = node.value
+        if isinstance(holder, ast.Attribute):
+            kept.add(holder.attr)
+    return frozenset(kept)
 
 
 def _is_pure(function: Definition, call: ast.Call, depth: int) -> bool:
