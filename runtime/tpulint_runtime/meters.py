@@ -7,6 +7,8 @@ count, which in that step is the size of the batch: equal numbers are one input.
 
 from __future__ import annotations
 
+import functools
+import numbers as number_types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +20,9 @@ _Meter = TypeVar("_Meter")
 
 _MOST_WAITING = 1000
 """Calls after which numbers are fetched though nobody looks: each holds a tensor on the device."""
+
+
+_FIXED = (number_types.Number, str, bytes, torch.dtype, torch.device)
 
 
 class _Update(NamedTuple):
@@ -33,6 +38,16 @@ class _Update(NamedTuple):
 
     def on_device(self) -> list[torch.Tensor]:
         return [value for value in (*self.arguments, *self.options.values()) if _is_on_device(value)]
+
+    def may_wait(self) -> bool:
+        """Whether all that it is given is a number of the device, or what nobody can change until then."""
+        on_device = self.on_device()
+        others = (value for value in (*self.arguments, *self.options.values()) if not _is_on_device(value))
+        return (
+            bool(on_device)
+            and all(tensor.numel() == 1 for tensor in on_device)
+            and all(value is None or isinstance(value, _FIXED) for value in others)
+        )
 
     def make(self, fetched: Iterator[torch.Tensor]) -> None:
         """Make the call, with the next of these copies in place of its tensors."""
@@ -57,19 +72,21 @@ def defer_updates(meter: _Meter, *methods: str, numbers: bool = False) -> _Meter
 
     Returns the meter itself, of a class derived from its own. ``methods`` are those that are called for each batch,
     ``"update"`` where none is named; what they return is None. A call waits that is given tensors of one element of an
-    XLA device, as arguments of its own. The next other use of a meter that calls wait for fetches the tensors of all
-    meters, in one transfer, and makes all calls in their order: with tensors of the host, or with ``numbers`` with what
-    they hold. Where 1000 calls wait, half of them are made as well. Other calls are made at once, behind those that
-    wait for the meter.
+    XLA device, which nobody changes in place, and beside them numbers and texts alone. The next other use of a meter
+    that calls wait for fetches the tensors of all meters, in one transfer, and makes all calls in their order: with
+    tensors of the host, or with ``numbers`` with what they hold. Where 1000 calls wait, half of them are made as well.
+    Other calls are made at once, behind those that wait for the meter.
 
     Copies and pickled meters are of the class of the meter, and up to date.
 
     Raises TypeError where the class of the meter cannot be exchanged: one with ``__slots__``, or not written in Python.
     """
-    meter.__class__ = _deferring(type(meter), frozenset(methods or ("update",)), numbers)
+    kind: Any = type(meter)
+    meter.__class__ = _deferring(kind, frozenset(methods or ("update",)), numbers)
     return meter
 
 
+@functools.cache
 def _deferring(kind: Any, methods: frozenset[str], numbers: bool) -> Any:
     """A class like this one, of which these methods wait for their numbers."""
 
@@ -82,7 +99,7 @@ def _deferring(kind: Any, methods: frozenset[str], numbers: bool) -> Any:
             method = kind.__getattribute__(meter, name)
             kept = {key: _kept(value) for key, value in options.items()}
             update = _Update(meter, method, tuple(map(_kept, arguments)), kept, numbers)
-            if all(tensor.numel() == 1 for tensor in update.on_device()) and update.on_device():
+            if update.may_wait():
                 _wait(update)
             else:
                 _update(meter)
@@ -104,8 +121,8 @@ def _deferring(kind: Any, methods: frozenset[str], numbers: bool) -> Any:
 
 
 def _kept(value: Any) -> Any:
-    """A tensor as it is now, whatever happens to it in place, and without what its gradient would need."""
-    return value.detach().clone() if _is_on_device(value) else value
+    """A tensor without what its gradient would need. A copy of it would be one more operation of the step's graph."""
+    return value.detach() if _is_on_device(value) else value
 
 
 def _is_on_device(value: Any) -> bool:

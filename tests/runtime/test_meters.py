@@ -108,12 +108,32 @@ def test_steps_of_a_meter_that_starts_anew_are_compiled_once() -> None:
     assert compiled(True) == 2
 
 
-def test_what_is_changed_in_place_is_told_as_it_was() -> None:
-    meter = defer_updates(Meter())
+def test_what_may_change_beside_a_number_is_told_at_once() -> None:
+    class Seen:
+        def update(self, value: Any, others: list[int]) -> None:
+            self.others = [*others]
+
+    meter, others = defer_updates(Seen(), numbers=True), [1]
     (loss,) = _on_device(3.0)
-    meter.update(loss)
-    loss /= 4
-    assert float(meter.avg) == 3.0
+    meter.update(loss, others)
+    others.append(2)
+    assert meter.others == [1]
+
+
+def test_numbers_behind_the_boundary_compile_nothing() -> None:
+    backend = XlaBackend()
+    meter = defer_updates(Meter(), numbers=True)
+    values = _on_device(1.0, 2.0, 4.0)
+    before = backend.compile_count()
+    for value in values:
+        meter.update(value.detach(), 2)
+        backend.sync(wait=True)
+    assert meter.sum == 14.0
+    assert backend.compile_count() == before
+
+
+def test_meters_of_one_class_stay_of_one_class() -> None:
+    assert type(defer_updates(Meter())) is type(defer_updates(Meter()))
 
 
 def test_other_numbers_come_behind_those_that_wait_for_the_meter() -> None:

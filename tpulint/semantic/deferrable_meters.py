@@ -101,7 +101,8 @@ def _numbers_given(index: SemanticIndex, use: ast.expr, as_numbers: bool) -> tup
         return None  # what it raises would be raised elsewhere
     has_tensors = any(map(index.is_device_tensor, given))
     if not as_numbers:
-        return (part.attr, []) if has_tensors else None
+        is_steady = not any(index.is_device_tensor(item) and index.scalars.may_change(item) for item in given)
+        return (part.attr, []) if has_tensors and is_steady else None
     reads = [(item, read) for item in given for read in index.reads.inside(item)]
     is_whole = all(
         read.use in (Use.OTHER, Use.LIST)
