@@ -101,8 +101,11 @@ def _deferring(kind: Any, methods: frozenset[str], numbers: bool) -> Any:
             update = _Update(meter, method, tuple(map(_kept, arguments)), kept, numbers)
             if update.may_wait():
                 _wait(update)
+                return
+            _update(meter)
+            if numbers:
+                _make([update])
             else:
-                _update(meter)
                 method(*arguments, **options)
 
         return call
@@ -133,23 +136,27 @@ def _wait(update: _Update) -> None:
     _waiting.append(update)
     _behind.add(id(update.meter))
     if len(_waiting) >= _MOST_WAITING:
-        _make(_MOST_WAITING // 2)  # the newer ones may be of a step that is not run yet
+        _update_first(_MOST_WAITING // 2)  # the newer ones may be of a step that is not run yet
 
 
 def _update(meter: object) -> None:
     """Make all calls that wait, if one of them is the meter's."""
     if id(meter) in _behind:
-        _make(len(_waiting))
+        _update_first(len(_waiting))
 
 
-def _make(count: int) -> None:
+def _update_first(count: int) -> None:
     """Make the first of the calls that wait."""
     updates = _waiting[:count]
     del _waiting[:count]
     _behind.clear()  # first: the methods of a meter look at it
+    _make(updates)
+    _behind.update(id(update.meter) for update in _waiting)
+
+
+def _make(updates: list[_Update]) -> None:
     tensors = [tensor for update in updates for tensor in update.on_device()]
-    # Host sync, deliberate: somebody looks at the numbers.
-    fetched = iter(current(tensors).fetch(tensors))
+    # Host sync, deliberate: somebody looks at the numbers, or they cannot wait.
+    fetched = iter(current(tensors).fetch(tensors) if tensors else ())
     for update in updates:
         update.make(fetched)
-    _behind.update(id(update.meter) for update in _waiting)

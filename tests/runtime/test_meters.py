@@ -111,13 +111,14 @@ def test_steps_of_a_meter_that_starts_anew_are_compiled_once() -> None:
 def test_what_may_change_beside_a_number_is_told_at_once() -> None:
     class Seen:
         def update(self, value: Any, others: list[int]) -> None:
-            self.others = [*others]
+            self.value, self.others = value, [*others]
 
     meter, others = defer_updates(Seen(), numbers=True), [1]
     (loss,) = _on_device(3.0)
     meter.update(loss, others)
     others.append(2)
     assert meter.others == [1]
+    assert (type(meter.value), meter.value) == (float, 3.0)
 
 
 def test_numbers_behind_the_boundary_compile_nothing() -> None:
