@@ -50,6 +50,12 @@ def _escapes_above(index: SemanticIndex, loop: LoopNode, use: ast.Name) -> bool:
     """Whether an object or another variable holds what the loop fills: ``plot = Plot(losses)``, ``alias = losses``."""
     if index.span(use).start >= index.span(loop).start or index.function_of(use) is not index.function_of(loop):
         return False
+    begin, end = index.span(use).end, index.span(loop).start
+    if any(
+        begin <= index.span(one.node).start < end and index.flow.dominates(one, loop)
+        for one in index.names.bindings(use)
+    ):
+        return False  # another of that name
     parent = index.parent(use)
     return isinstance(parent, ast.Assign) or (_is_given(index, use) and not _is_only_printed(index, parent))
 
