@@ -870,9 +870,9 @@ def test_meter_is_given_tensors() -> None:
     [
         ("self.val = val", "self.val = round(val, 3)"),
         ("self.val = val", "if val > self.val: self.val = val"),
-        ("self.count += n", "self.history.append(val)"),
+        ("self.count += n", "self.count += n if val == val else 0"),
     ],
-    ids=["rounded", "compared", "collected"],
+    ids=["rounded", "compared", "asked"],
 )
 def test_meter_that_needs_numbers(old: str, new: str) -> None:
     """It gets them when it is looked at."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container
+from functools import cached_property
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.counters import Counters
@@ -49,7 +50,6 @@ class Gates:
         self._imported = imported
         self._asked: set[str] = set()
         """Names that are being looked at: a flag may stand in its own condition."""
-        self.skipped = SkippedTurns(tree, self._is_interval, self._counts)
 
     def is_one(self, branch: ast.If) -> bool:
         """Whether the body of an ``if`` runs every n-th turn only."""
@@ -85,6 +85,11 @@ class Gates:
                     return ancestor
             child = ancestor
         return None
+
+    @cached_property
+    def skipped(self) -> SkippedTurns:
+        """Turns that go on early."""
+        return SkippedTurns(self._tree, self._is_interval, self._counts)
 
     def _skipped_in_front(
         self, node: ast.AST, loops: Container[ast.AST], passed_over: Container[ast.AST]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Container, Iterable
-from functools import cached_property
 
 from tpulint.semantic.tree import LoopNode, SyntaxTree
 
@@ -18,21 +17,18 @@ class SkippedTurns:
         self, tree: SyntaxTree, is_interval: Callable[[ast.expr], bool], counts: Callable[[ast.expr], bool]
     ) -> None:
         self._tree = tree
-        self._is_interval = is_interval
-        self._counts = counts
+        self.exits: dict[ast.If, ast.stmt] = {}
+        """Conditions that leave most turns of a loop, or most calls of a function, and what leaves them.
 
-    @cached_property
-    def exits(self) -> dict[ast.If, ast.stmt]:
-        """Conditions that leave most turns of a loop, or most calls of a function, and what leaves them."""
-        found: dict[ast.If, ast.stmt] = {}
-        for branch in self._tree.conditions:
+        Found at once: what answers is not kept, for it keeps this.
+        """
+        for branch in tree.conditions:
             last = branch.body[-1] if isinstance(branch, ast.If) else None
             if not isinstance(branch, ast.If) or not isinstance(last, ast.Continue | ast.Return):
                 continue
-            is_of_loop = self._tree.loop_of(branch) is not None
-            if is_of_loop is isinstance(last, ast.Continue) and self._holds_mostly(branch.test):
-                found[branch] = last
-        return found
+            is_of_loop = tree.loop_of(branch) is not None
+            if is_of_loop is isinstance(last, ast.Continue) and _holds_mostly(branch.test, is_interval, counts):
+                self.exits[branch] = last
 
     def in_front(self, statement: ast.stmt, passed_over: Container[ast.AST]) -> ast.If | None:
         """The condition in front of a statement, in its block, behind which few turns come to it."""
@@ -56,24 +52,25 @@ class SkippedTurns:
                         found.add(self.exits[branch])
         return found
 
-    def _holds_mostly(self, test: ast.expr) -> bool:
-        """``step % n != 0``, ``step % n``, ``not is_time``, ``step != 0``: false every n-th turn, or in one turn."""
-        if isinstance(test, ast.BoolOp):
-            any_or_all = any if isinstance(test.op, ast.Or) else all
-            return any_or_all(map(self._holds_mostly, test.values))
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return self._is_interval(test.operand)
-        if not isinstance(test, ast.Compare):
-            return _is_remainder_of_count(test)
-        if len(test.ops) != 1 or not isinstance(test.ops[0], ast.NotEq | ast.Gt):
-            return False
-        left, right = test.left, test.comparators[0]
-        # `step % world_size != rank` deals the turns out to processes.
-        if not isinstance(right, ast.Constant | ast.BinOp):
-            return False
-        if isinstance(test.ops[0], ast.Gt):
-            return _is_remainder_of_count(left) and isinstance(right, ast.Constant) and right.value == 0
-        return _is_remainder_of_count(left) or self._counts(left)
+
+def _holds_mostly(test: ast.expr, is_interval: Callable[[ast.expr], bool], counts: Callable[[ast.expr], bool]) -> bool:
+    """``step % n != 0``, ``step % n``, ``not is_time``, ``step != 0``: false every n-th turn, or in one turn."""
+    if isinstance(test, ast.BoolOp):
+        any_or_all = any if isinstance(test.op, ast.Or) else all
+        return any_or_all(_holds_mostly(value, is_interval, counts) for value in test.values)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return is_interval(test.operand)
+    if not isinstance(test, ast.Compare):
+        return _is_remainder_of_count(test)
+    if len(test.ops) != 1 or not isinstance(test.ops[0], ast.NotEq | ast.Gt):
+        return False
+    left, right = test.left, test.comparators[0]
+    # `step % world_size != rank` deals the turns out to processes.
+    if not isinstance(right, ast.Constant | ast.BinOp):
+        return False
+    if isinstance(test.ops[0], ast.Gt):
+        return _is_remainder_of_count(left) and isinstance(right, ast.Constant) and right.value == 0
+    return _is_remainder_of_count(left) or counts(left)
 
 
 def _is_remainder_of_count(node: ast.expr) -> bool:
