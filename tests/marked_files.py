@@ -20,6 +20,15 @@ SETUP = """\
     """
 
 
+def fill(text: str, **lines: str) -> str:
+    """A program in which lines stand for these marks, each on a line of its own, as far in as the mark."""
+    for name, inserted in lines.items():
+        at = next(line for line in text.splitlines() if line.strip() == name)
+        indent = at[: len(at) - len(name)]
+        text = text.replace(at, "\n".join(indent + line for line in inserted.splitlines()))
+    return text
+
+
 def agree(folder: Path, select: str = "TPU101,TPU102,TPU103,TPU104,TPU105,TPU203,TPU220", **files: str) -> None:
     """Check that what is found is what the lines of these files are marked with."""
     expected = set()

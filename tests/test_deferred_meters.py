@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 from command import tpulint, write
+from marked_files import fill
 
 METER = """\
     class AverageMeter:
@@ -75,11 +76,7 @@ TOLD = "losses.update(loss.item(), x.size(0))"
 
 def _lines(folder: Path, before: str, inside: str, behind: str = "pass", effect: str = "pass") -> set[str]:
     """The lines of the program that are others with all fixes; what is found is fixed."""
-    text = dedent(PROGRAM)
-    for name, lines in (("BEFORE", before), ("INSIDE", inside), ("BEHIND", behind)):
-        at = next(line for line in text.splitlines() if line.strip() == name)
-        indent = at[: len(at) - len(name)]
-        text = text.replace(at, "\n".join(indent + line for line in lines.splitlines()))
+    text = fill(dedent(PROGRAM), BEFORE=before, INSIDE=inside, BEHIND=behind)
     path = write(folder / "main.py", text)
     write(folder / "meters.py", dedent(METER).replace("EFFECT", effect))
     tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", ".", cwd=folder)
@@ -197,9 +194,7 @@ def test_meters_that_an_object_keeps(tmp_path: Path) -> None:
 def test_a_meter_is_told_once(tmp_path: Path) -> None:
     meter = dedent(METER).replace("EFFECT", "pass").partition("\n\n\nclass Progress")[0]
     text = dedent(PROGRAM).replace("from meters import AverageMeter, Progress\n", "\n\n" + meter + "\n\n")
-    lines = {"BEFORE": MADE, "INSIDE": "losses.update(loss.detach())", "BEHIND": "pass"}
-    for name, line in lines.items():
-        text = text.replace(name, line)
+    text = fill(text, BEFORE=MADE, INSIDE="losses.update(loss.detach())", BEHIND="pass")
     write(tmp_path / "main.py", text)
     out = tpulint("--isolated", "--no-cache", "--output-format", "concise", "main.py", cwd=tmp_path).out
     assert [line.partition("`")[2].partition("`")[0] for line in out.splitlines() if "TPU223" in line] == ["losses"]
@@ -225,9 +220,7 @@ def test_classes_that_notice(tmp_path: Path, old: str, new: str) -> None:
     """A class cannot be derived from them, or what they do is seen by others."""
     meter = dedent(METER).replace("EFFECT", "pass")
     assert old in meter
-    text = dedent(PROGRAM)
-    for name, lines in {"BEFORE": f"{MADE}\n    {SHOWN}", "INSIDE": TOLD, "BEHIND": "pass"}.items():
-        text = text.replace(name, lines)
+    text = fill(dedent(PROGRAM), BEFORE=f"{MADE}\n{SHOWN}", INSIDE=TOLD, BEHIND="pass")
     path = write(tmp_path / "main.py", text)
     meter = meter.replace("self.name = name", "self.name = name\n        self.optimizer = name", 1)
     write(tmp_path / "meters.py", "ALL, COUNTS = [], [0]\n\n\n" + meter.replace(old, new, 1))
@@ -255,10 +248,7 @@ def test_what_is_kept_is_looked_at(tmp_path: Path, inside: str, behind: str, wai
                 self.values.append(val)
         """
     text = dedent(PROGRAM).replace("return losses.avg", "return 0").replace("AverageMeter, Progress", "Values")
-    shown = f"if step % 10 == 0:\n            {behind}"
-    inside = inside.replace("\n", "\n        ")
-    for name, line in {"BEFORE": "losses = Values()", "INSIDE": inside, "BEHIND": shown}.items():
-        text = text.replace(name, line)
+    text = fill(text, BEFORE="losses = Values()", INSIDE=inside, BEHIND=f"if step % 10 == 0:\n    {behind}")
     path = write(tmp_path / "main.py", text)
     write(tmp_path / "meters.py", dedent(meter))
     tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)

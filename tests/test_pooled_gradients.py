@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from command import tpulint
 from marked_files import SETUP, agree
-
-PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
+from xla_facts import facts_of
 
 BLOCK = """\
 from torch import nn
@@ -85,13 +80,7 @@ print("FACTS" + json.dumps(found))
 @pytest.mark.xla
 def test_what_the_host_computes() -> None:
     """Which gradients are computed there, and that nothing else is counted where nothing is padded."""
-    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""}
-    if subprocess.run([PYTHON, "-c", "import torch_xla"], capture_output=True, env=environment).returncode:
-        pytest.skip("torch_xla is not installed")
-    done = subprocess.run([PYTHON, "-c", MEASURED], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
-    line = next(line for line in done.stdout.splitlines() if line.startswith("FACTS"))
-    found = json.loads(line.removeprefix("FACTS"))
+    found = facts_of(MEASURED)
     same = [True, False, False, True, True]
     assert found == {"1": same, "2": same, "3": same, "padded": True, "divided": True}
 

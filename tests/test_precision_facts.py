@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-
-PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
+from xla_facts import facts_of
 
 PROGRAM = r"""
 import io, json, tempfile, warnings
@@ -220,15 +215,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def facts() -> dict[str, Any]:
-    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""}
-    check = subprocess.run([PYTHON, "-c", "import torch_xla"], capture_output=True, env=environment)
-    if check.returncode:
-        pytest.skip("torch_xla is not installed")
-    done = subprocess.run([PYTHON, "-c", PROGRAM], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
-    line = next(line for line in done.stdout.splitlines() if line.startswith("FACTS"))
-    found: dict[str, Any] = json.loads(line.removeprefix("FACTS"))
-    return found
+    return facts_of(PROGRAM)
 
 
 @pytest.mark.xla

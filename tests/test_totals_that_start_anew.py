@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 from command import tpulint, write
+from marked_files import fill
 
 ZEROS = "torch.zeros(1).to(device)"
 COUNT = "torch.zeros(1, dtype=torch.long).to(device)"
@@ -42,11 +43,7 @@ PROGRAM = """\
 
 def _fixed(folder: Path, start: str, inside: str, behind: str) -> list[str]:
     """The lines of the program that are others with the fix of the rule."""
-    text = dedent(PROGRAM)
-    for name, lines in (("START", start), ("INSIDE", inside), ("BEHIND", behind)):
-        at = next(line for line in text.splitlines() if line.strip() == name)
-        indent = at[: len(at) - len(name)]
-        text = text.replace(at, "\n".join(indent + line for line in lines.splitlines()))
+    text = fill(dedent(PROGRAM), START=start, INSIDE=inside, BEHIND=behind)
     path = write(folder / "main.py", text)
     tpulint("--isolated", "--fix", "--unsafe-fixes", "--select", "TPU223", "main.py", cwd=folder)
     before = text.splitlines()

@@ -30,7 +30,7 @@ _NUMBERS = frozenset({
     "torch.accelerator.device_count",
 })  # fmt: skip
 
-_REPLICAS = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
+_REPLICA = "torch.nn.parallel.DistributedDataParallel"
 _SAME_ELEMENTS = ("builtins.reversed", "builtins.list", "builtins.sorted")
 
 
@@ -88,7 +88,7 @@ class DeviceIndices:
             return False
         if not all(isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Slice) for value in values):
             return False
-        calls = self._index.calls_to(*_REPLICAS)
+        calls = self._index.calls_to(_REPLICA)
         given = [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "device_ids"]
         alone = [ids.elts[0] for ids in given if isinstance(ids, ast.List) and len(ids.elts) == 1]
         return any(isinstance(one, ast.Name) and self._index.flow.reaching(one) == bindings for one in alone)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Callable, Iterator
 
 from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
 from tpulint.semantic.scopes import Scope, Scopes
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
+from tpulint.semantic.tried_imports import is_tried_import, tried_first
 
 _BUILTINS = frozenset(dir(builtins))
 _STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}
@@ -22,8 +22,6 @@ READ_ALL = frozenset(f"builtins.{name}" for name in ("locals", "globals", "vars"
 _ASKED_OF_ONE = ("builtins.vars", "builtins.dir")
 """Those that are about the object alone that they are given."""
 _GIVE_MODULES = ("sys.modules", "importlib.import_module", "builtins.__import__")
-_PUBLIC_IN_TORCH = re.compile(r"torch(?:\.[a-zA-Z]\w*)+")
-_TRIED_AND_OLDER = 2
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 
 
@@ -296,21 +294,14 @@ class Names:
         if variable not in self._variables:
             self._variables[variable] = None  # a cycle of aliases is unknown
             names = {self.qualified_binding(binding) for binding in found[1]} - {""}
-            self._variables[variable] = names.pop() if len(names) == 1 else self._imported_today(found[1])
+            self._variables[variable] = names.pop() if len(names) == 1 else self._tried_first(found[1])
         return self._variables[variable] or self._imported_before(node, found)
 
-    def _imported_today(self, bindings: list[Binding]) -> str | None:
-        """What is taken from torch, and from another place of it by versions that have it there: what is tried first.
-
-        ``try: from torch.amp import GradScaler``, ``except ImportError: from torch.cuda.amp import GradScaler``.
-        """
-        tried = [self._tree.parents.get(binding.statement) for binding in bindings if binding.kind == "import"]
-        choice = tried[0] if len(bindings) == len(tried) == _TRIED_AND_OLDER else None
-        names = [self.qualified_binding(binding) or "" for binding in bindings]
-        if not isinstance(choice, ast.Try) or bindings[0].statement not in choice.body:
+    def _tried_first(self, bindings: list[Binding]) -> str | None:
+        """What a name of several bindings stands for, where versions of torch have it in two places."""
+        if not is_tried_import(self._tree, bindings):
             return None
-        is_older = tried[1] in choice.handlers and all(map(_PUBLIC_IN_TORCH.fullmatch, names))
-        return names[0] if is_older else None
+        return tried_first([self.qualified_binding(binding) or "" for binding in bindings])
 
     def _imported_before(self, node: ast.Name, found: tuple[Scope, list[Binding]]) -> str | None:
         """What a name stands for in a script that gives it another value later on.

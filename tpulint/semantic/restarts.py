@@ -196,11 +196,8 @@ class Restarts:
                     yield Restart(start, index.text(holder), (call,), loop)
 
     def _class_of(self, holder: ast.Name | ast.Attribute) -> Definition | None:
-        own = self._index.definitions.classes.one_of_variable(holder)
-        if own is not None:
-            return Definition(self._index, own)
-        others = self._index.imported.classes_of(holder)
-        return others[0] if len(others) == 1 else None
+        found = self._index.imported.classes_here(holder, self._index)
+        return found[0] if len(found) == 1 else None
 
     def _starts(self, holder: ast.Name | ast.Attribute, owner: Definition, sums: frozenset[str]) -> Iterator[ast.AST]:
         """Where these sums of an object are numbers again: calls that make it, or of a method that resets them."""
