@@ -151,8 +151,11 @@ class Library:
         return None if found is None or found.source.text != source.text else found
 
     def _folder(self, importer: str, name: str) -> str | None:
-        """The folder of a package, which need not have an ``__init__.py``."""
+        """The folder of a package, which need not have an ``__init__.py``; without a name that of the importer."""
         asked = self._asked.setdefault(importer, set())
+        if not name:
+            asked.add(os.path.dirname(importer))
+            return os.path.dirname(importer)
         for path in self._paths.of(importer, 0, name, lambda folder: self._stamp(folder) is not None):
             folder, file = os.path.split(path)
             if file == "__init__.py":

@@ -57,8 +57,12 @@ def part_of(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
 
 def element_of(binding: Binding) -> ast.expr | None:
     """The part of the assigned expression that a binding takes."""
-    value = binding.value
-    for at in binding.path:
+    return element_at(binding.value, binding.path)
+
+
+def element_at(value: ast.expr | None, path: tuple[int, ...]) -> ast.expr | None:
+    """The part of a tuple or list that is written out; None where there is no such thing."""
+    for at in path:
         if not isinstance(value, ast.Tuple | ast.List) or not 0 <= at < len(value.elts):
             return None
         value = value.elts[at]

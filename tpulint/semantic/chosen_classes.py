@@ -11,7 +11,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
-from tpulint.semantic.registries import registered_classes, registered_functions
+from tpulint.semantic.registries import noted, registered, registered_functions
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.variables import last_name
 
@@ -46,13 +46,16 @@ class ChosenClasses:
         ``getattr(models, args.model)``, and what a function of another file returns so. ``index`` is that of the file
         itself, where it is at hand.
         """
-        registered = registered_classes(self._imported, func) or self._created(func)
-        if registered:
-            return tuple(registered) if len(registered) <= _MOST_CHOICES else ()
+        one_of = self._registered(func) or self._created(func) or self._imported.brought_by_branches(func)
+        if one_of:
+            return tuple(item for item in one_of if item.is_class) if len(one_of) <= _MOST_CHOICES else ()
         is_loaded = isinstance(func, ast.Attribute) and func.attr in facts.LOADING_METHODS
         func = func.value if isinstance(func, ast.Attribute) and is_loaded else func
         member = func.attr if isinstance(func, ast.Attribute) and not is_loaded else ""
         chosen = func.value if isinstance(func, ast.Attribute) and not is_loaded else func
+        named = self._imported.chosen_modules.members(chosen, member) if member else []
+        if named:
+            return tuple(item for item in named if item.is_class) if len(named) <= _MOST_CHOICES else ()
         values: list[tuple[ast.expr | None, tuple[int, ...]]] = [(chosen, ())]
         if isinstance(chosen, ast.Name) or is_loaded:
             bindings = self._flow.bindings_of(chosen)
@@ -85,6 +88,12 @@ class ChosenClasses:
     def _is_of_torch(self, node: ast.expr) -> bool:
         """``nn.GRU``"""
         return (self._names.qualified(node) or "").startswith("torch.nn.")
+
+    def _registered(self, func: ast.expr) -> list[Definition]:
+        """The classes of a registry, ``HEADS[name]``, and those of which its functions make an instance."""
+        found = registered(self._imported, func) or noted(self._imported, self._names, func)
+        parts = ([item] if item.is_class else _made_by(item, 0) for item in found)
+        return list(dict.fromkeys(made for part in parts for made in part))
 
     def _created(self, func: ast.expr) -> list[Definition]:
         """The module classes of which ``create_model(name)`` makes an instance of one."""

@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
-_IMPORT, _FORMAT = "import_module", "format"
+_IMPORT, _NAMED, _EVALUATED, _FORMAT = "import_module", "__import__(", "eval(", "format"
+_CHOOSING = frozenset({f"importlib.{_IMPORT}", "builtins.__import__", "builtins.eval"})
 
 
 class ChosenModules:
@@ -22,7 +23,7 @@ class ChosenModules:
         self._names = names
         self._flow = flow
         self._imported = imported
-        self._are_used = _IMPORT in imported.text
+        self._are_used = any(word in imported.text for word in (_IMPORT, _NAMED, _EVALUATED))
 
     def members(self, node: ast.expr, name: str) -> list[Definition]:
         """What modules of the package define under a name, where an expression or a variable gives one of them."""
@@ -31,11 +32,21 @@ class ChosenModules:
         bindings = self._flow.bindings_of(node) if isinstance(node, ast.Name) else ()
         made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
         call = made if isinstance(node, ast.Name) else node
-        if not isinstance(call, ast.Call) or self._names.qualified(call.func) != f"importlib.{_IMPORT}":
+        function = self._names.qualified(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or function not in _CHOOSING:
             return []
+        if function == "builtins.eval":
+            return self._imported_under(name)
         given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "name")]
         package, dot, _ = (_beginning(given[0]) if given else "").rpartition(".")
+        if function == "builtins.__import__" and not isinstance(given[0], ast.Constant):
+            package, dot = "", "."  # a module beside the program
         return self._imported.of_package(package, name) if dot else []
+
+    def _imported_under(self, name: str) -> list[Definition]:
+        """What modules that the file imports define under a name: of ``eval(args.model).Model`` one of them."""
+        found = (file.imported.exported(name, file) for file in self._imported.files())
+        return [item for item in found if item is not None]
 
 
 def _beginning(node: ast.expr) -> str:

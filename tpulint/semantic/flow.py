@@ -154,7 +154,7 @@ class Flow:
                 dominating = binding
                 break
         above: ast.AST | None = None if dominating is None else dominating.node
-        if above is None and result:
+        if result and (dominating is None or len(result) > 1):
             branching = self._bound_on_every_way(result, use)
             if branching is not None:
                 above, begin = branching, (branching.lineno, branching.col_offset)

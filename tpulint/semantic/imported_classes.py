@@ -7,17 +7,18 @@ from collections.abc import Callable
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.asked_classes import asked_classes, is_derived_from
-from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.bindings import Binding, element_at, part_of
 from tpulint.semantic.chosen_classes import ChosenClasses, is_module
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.loaded_objects import LOADS, is_loaded
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, all_of, methods, returned, unpacked
+from tpulint.semantic.other_files import Definition, all_of, methods, objects_returned, returned, unpacked
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import is_none
+from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ImportedClasses:
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
-        if not self._imported.knows_others or depth > _DEPTH:
+        if not (self._imported.knows_others or self._imported.may_be_told) or depth > _DEPTH:
             return ()
         if node not in self._memo:
             self._memo[node] = ()
@@ -73,6 +74,8 @@ class ImportedClasses:
         if isinstance(node, ast.List | ast.Tuple | ast.ListComp):
             return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
+        if isinstance(node, ast.Attribute):
+            bindings = tuple(binding for binding in bindings if not _wraps_itself(binding, node))
         if isinstance(node, ast.Attribute) and not bindings:
             return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
         if any(isinstance(binding.value, ast.List) and not binding.value.elts for binding in bindings):
@@ -152,6 +155,7 @@ class ImportedClasses:
         """
         if isinstance(value, ast.Lambda) or (value is not None and self._is_function(value)):
             return True
+        value = None if value is None else itself(value)
         made = self._names.qualified(value.func) if isinstance(value, ast.Call) else None
         if is_loaded(self._names, self._flow, value) or (isinstance(value, ast.Call) and self._is_loaded(value)):
             return True
@@ -191,8 +195,21 @@ class ImportedClasses:
             return ()
         if binding.path and isinstance(value, ast.Call):
             return self._of_part_returned(value, binding.path, depth)
+        if binding.path and isinstance(value, ast.Name):
+            return self._of_elements(value, binding.path, depth)
         part = part_of(value, binding.path)
         return () if part is None else self.of(part, depth + 1)
+
+    def _of_elements(self, name: ast.Name, path: tuple[int, ...], depth: int) -> tuple[Definition, ...]:
+        """Classes of ``net_g`` in ``net_g, net_d = nets``, where ``nets`` is a list or what calls here give for it."""
+        wholes: list[ast.expr | None] = []
+        for binding in self._flow.reaching(name):
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
+                wholes += self._arguments_for(binding.statement, binding.name) or [None]
+            else:
+                wholes.append(binding.value if binding.kind == "assign" and not binding.path else None)
+        parts = [element_at(whole, path) for whole in wholes]
+        return all_of([() if part is None else self.of(part, depth + 1) for part in parts])
 
     def _of_part_returned(self, call: ast.Call, path: tuple[int, ...], depth: int) -> tuple[Definition, ...]:
         """Classes of a part of what a function returns: ``model, optimizer = build(options)``.
@@ -236,10 +253,10 @@ class ImportedClasses:
         # `build_model(config)` gives what it returns.
         other = found.file
         parts = []
-        for value in returned(found):
+        for value in objects_returned(found):
             if other.imported.classes.is_elsewhere(value):
                 continue
-            given = self._handed.given_back(call, found, value)
+            given = self._handed.given_back(call, found, _wrapped(other.names, value))
             if given is None:
                 parts.append(other.imported.classes_here(value, other, depth + 1))
             else:
@@ -274,3 +291,16 @@ class ImportedClasses:
             return None
         methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == func.attr]
         return methods[0] if len(methods) == 1 and func.value.id == "self" else None
+
+
+def _wrapped(names: Names, value: ast.expr) -> ast.expr:
+    """``net`` of ``DistributedDataParallel(net)``"""
+    while isinstance(value, ast.Call) and value.args and names.qualified(value.func) in facts.MODULE_WRAPPERS:
+        value = value.args[0]
+    return value
+
+
+def _wraps_itself(binding: Binding, node: ast.Attribute) -> bool:
+    """``self.net = self.to_device(self.net)``: it stays of the class that it was made of."""
+    given = values_given(binding.value) if isinstance(binding.value, ast.Call) and not binding.path else []
+    return any(isinstance(item, ast.Attribute) and ast.dump(item) == ast.dump(node) for item in given)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ELSEWHERE = ("torch.", "builtins.", "numpy.", "torch_xla.", "torchvision.")
 """Beginnings of names that most calls have, and that no file of a project defines."""
+_IMPORTING = ("__import__(", "import_module(")
+_SEVERAL = 2
 
 
 class ImportedNames:
@@ -44,6 +46,7 @@ class ImportedNames:
         """Whether any import of the file, wherever it stands, reads a file of the project, or one hands it objects."""
         return self._library is not None and (
             any(call.classes or call.options for call in self._outside)
+            or any(word in self.text for word in _IMPORTING)
             or any(
                 self._library.has(self._path, level, name)
                 for node in self._tree.binders
@@ -51,6 +54,11 @@ class ImportedNames:
                 for level, name in _modules_in(node)
             )
         )
+
+    @cached_property
+    def may_be_told(self) -> bool:
+        """Whether others may note what they define in this file: ``@register("net")`` puts a class in a dictionary."""
+        return self._library is not None and "def register" in self.text
 
     @property
     def text(self) -> str:
@@ -118,6 +126,15 @@ class ImportedNames:
         # `if fast: from fast import Agent`, and what is made of it there: only one import reaches that.
         reaching = found[1] if len(found[1]) == 1 else list(self._flow.reaching(node))
         return self._bound(reaching, set())
+
+    def brought_by_branches(self, node: ast.expr) -> list[Definition]:
+        """What each of the imports brings one of which is made: ``if gan: from gan import Model`` and so on."""
+        bindings = self._flow.reaching(node) if self.knows_others and isinstance(node, ast.Name) else ()
+        if len(bindings) < _SEVERAL or any(binding.kind != "import" for binding in bindings):
+            return []
+        found = [self._bound([binding], set()) for binding in bindings]
+        known = [item for item in found if item is not None]
+        return known if len(known) == len(found) else []
 
     def definition_in(self, node: ast.expr, file: SemanticIndex | None) -> Definition | None:
         """What ``definition`` finds, or what this file itself defines, where its index, ``file``, is given."""

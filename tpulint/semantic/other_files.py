@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +131,14 @@ def returned(function: Definition) -> list[ast.expr]:
     if not isinstance(function.node, FUNCTIONS):
         return []
     return function.file.definitions.returned_by(function.node)
+
+
+def objects_returned(function: Definition) -> list[ast.expr]:
+    """What a function returns where it returns anything: one that refuses what it is told returns nothing."""
+    if not isinstance(function.node, FUNCTIONS):
+        return []
+    returns = function.file.tree.nodes_in(function.node, ast.Return, functions=False)
+    return [node.value for node in returns if node.value is not None and not is_none(node.value)]
 
 
 def unpacked(values: list[ast.expr]) -> list[ast.expr]:

@@ -13,6 +13,7 @@ from tpulint.semantic.loaded_objects import is_loaded
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,13 +81,11 @@ class OwnClasses:
                 continue
             value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
             value = value or _given_back(binding)
-            if value is None or not (
-                is_loaded(self._names, self._flow, value) or (isinstance(value, ast.Constant) and value.value is None)
-            ):
+            if not is_none(value):
                 values.append(value)
         for value in values:
             made = () if value is None else self.made(value, depth + 1)
-            if not made:
+            if not made and not is_loaded(self._names, self._flow, value):
                 return ()
             found.update(dict.fromkeys(made))
         return tuple(found)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -28,10 +28,61 @@ _REGISTERS = "register"
 _TIMM, _CREATES, _NOTES_MODEL = "timm.", "create_model", "register_model"
 
 
-def registered_classes(imported: Imported, func: ast.expr) -> list[Definition]:
+def noted(imported: Imported, names: Names, func: ast.expr) -> list[Definition]:
+    """The classes and functions of which ``models[name]`` gives one, where a decorator of the project notes them.
+
+    ``def register(name): ...`` of the file that has the dictionary puts in it what it decorates: ``@register("net")``.
+    """
+    if not isinstance(func, ast.Subscript) or isinstance(func.slice, ast.Constant):
+        return []
+    if not isinstance(func.value, ast.Name | ast.Attribute):
+        return []
+    elsewhere = imported.variable(func.value)
+    is_own = elsewhere is None and isinstance(func.value, ast.Name) and _is_empty(names, func.value.id)
+    own = imported.itself() if is_own else None
+    holder, name = elsewhere or (own, last_name(func.value))
+    if holder is None or not _is_empty(holder.names, name):
+        return []
+    makers = [item for item in holder.tree.module.body if isinstance(item, FUNCTIONS) and _notes_in(item, name)]
+    return [
+        Definition(file, item)
+        for maker in makers
+        for file in (holder, *holder.imported.others_mentioning(maker.name))
+        for item in file.tree.module.body
+        if isinstance(item, (*FUNCTIONS, ast.ClassDef))
+        and any(_is(file, holder, one, maker) for one in item.decorator_list)
+    ]
+
+
+def _is_empty(names: Names, name: str) -> bool:
+    """Whether a variable of a module is a dictionary that begins empty."""
+    bindings = names.bindings_in(names.module, name)
+    made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if isinstance(made, ast.Call):
+        return last_name(made.func) in ("dict", "OrderedDict") and not made.args and not made.keywords
+    return isinstance(made, ast.Dict) and not made.keys
+
+
+def _notes_in(function: ast.AST, name: str) -> bool:
+    """Whether a function puts things into a dictionary: ``models[key] = made``."""
+    stores = (
+        node for node in ast.walk(function) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    )
+    return any(isinstance(node.value, ast.Name) and node.value.id == name for node in stores)
+
+
+def _is(file: SemanticIndex, holder: SemanticIndex, decorator: ast.expr, maker: ast.AST) -> bool:
+    """Whether a decorator of a file is a function of another, or of the same."""
+    func = decorator.func if isinstance(decorator, ast.Call) else decorator
+    found = file.imported.definition_in(func, holder if file is holder else None)
+    return found is not None and found.node is maker
+
+
+def registered(imported: Imported, func: ast.expr) -> list[Definition]:
     """The classes of which ``HEADS[name]``, ``HEADS.get(name)`` and ``HEADS.build`` give one, where a file has it.
 
-    Those count that the file imports, be it through packages: others are not registered when it runs.
+    Or the functions that make one. Those count that the file imports, be it through packages: others are not
+    registered when it runs.
     """
     asked: ast.expr | None = None
     if isinstance(func, ast.Subscript):
@@ -106,11 +157,12 @@ def _files(own: SemanticIndex) -> Iterator[SemanticIndex]:
                     waiting.append(other)
 
 
-def _registered(file: SemanticIndex, table: _Table) -> Iterator[ast.ClassDef]:
-    """Classes of a file that a decorator notes in a registry: ``@HEADS.register("wide")``."""
+def _registered(file: SemanticIndex, table: _Table) -> Iterator[ast.ClassDef | FunctionNode]:
+    """Classes and functions of a file that a decorator notes in a registry: ``@HEADS.register("wide")``."""
     if _REGISTERS not in file.source.text or table[1] not in file.source.text:
         return
-    for owner in file.tree.classes:
+    functions = [item for item in file.tree.module.body if isinstance(item, FUNCTIONS)]
+    for owner in (*file.tree.classes, *functions):
         for decorator in owner.decorator_list:
             noted = decorator.func if isinstance(decorator, ast.Call) else decorator
             is_noted = isinstance(noted, ast.Attribute) and noted.attr.startswith(_REGISTERS)
