@@ -147,13 +147,22 @@ class ChosenClasses:
         return module if module is not None and isinstance(module.node, ast.Module) else None
 
     def _of_chosen_module(self, node: ast.expr | None) -> list[Definition]:
-        """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package."""
-        if not isinstance(node, ast.Call) or self._names.qualified(node.func) != "builtins.getattr":
+        """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package.
+
+        Also of what functions of that name make, and by ``import_module(...).__getattribute__("Model")``.
+        """
+        if not isinstance(node, ast.Call):
             return []
-        module, name = node.args[:2] if len(node.args) == 2 else (None, None)
+        given = node.args
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "__getattribute__":
+            given = [node.func.value, *node.args]
+        elif self._names.qualified(node.func) != "builtins.getattr":
+            return []
+        module, name = given if len(given) == 2 else (None, None)
         if module is None or not isinstance(name, ast.Constant):
             return []
-        return [item for item in self._imported.chosen_modules.members(module, str(name.value)) if item.is_class]
+        found = self._imported.chosen_modules.members(module, str(name.value))
+        return [made for item in found for made in ([item] if item.is_class else _made_by(item, 0))]
 
     def _options(self, node: ast.expr | None, path: tuple[int, ...] = ()) -> Iterator[_Option]:
         """What an expression chooses from, with who knows its imports: of ``MODELS.get(name)`` all that is in it.
