@@ -194,3 +194,33 @@ def test_a_model_that_a_decorator_notes(tmp_path: Path) -> None:
     )
     files = {f"models/{name}": text for name, text in NOTED.items()} | {"models/first": net}
     agree(tmp_path, "TPU103", main=fill(MADE, training=dedent(TRAINING)), **files)
+
+
+def test_folders_that_a_shell_script_puts_on_the_path(tmp_path: Path) -> None:
+    for folder in ("bin", "trainer", "models"):
+        (tmp_path / folder).mkdir()
+    program = """\
+        import torch
+        from net import Net
+        from trainer import Trainer
+
+        model = Net().to("cuda")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        trainer = Trainer(model, optimizer)
+        trainer.run()
+        """
+    trainer = """\
+        class Trainer:
+            def __init__(self, model, optimizer):
+                self.model = model
+                self.optimizer = optimizer
+
+            def run(self):
+                for x in batches:
+                    self.optimizer.zero_grad()
+                    self.model(x.to("cuda")).sum().backward()
+                    self.optimizer.step()
+        """
+    (tmp_path / "trainer" / "__init__.py").touch()
+    files = {"bin/train": program, "trainer/trainer": trainer, "models/net": NET.format(name="Net")}
+    agree(tmp_path, "TPU103", **files)

@@ -20,6 +20,21 @@ def dimensions(text: str, expression: str) -> int | None:
     return SemanticIndex(source, module).dimensions.of(last.value)
 
 
+def test_an_element_that_is_made_a_number_elsewhere() -> None:
+    text = """\
+        import torch
+
+        def shifted(x, places, others):
+            rows = [x[:, places[i]] for i in range(3)]
+            return [torch.roll(row, int(places[i])) for i, row in enumerate(rows)], others[i]
+    """
+    source = SourceFile.from_text(dedent(text))
+    index = SemanticIndex(source, ast.parse(source.text))
+    found = {index.text(node): index.dimensions.of(node) for node in ast.walk(index.tree.module)
+             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)}  # fmt: skip
+    assert found == {"places[i]": 0, "others[i]": None}
+
+
 MADE = """\
     import torch
     import torch.nn.functional as F
@@ -44,6 +59,9 @@ MADE = """\
         ("torch.full((2, 3), 0.0)", 2),
         ("torch.randint(0, 4, (2,))", 1),
         ("torch.zeros_like(cube)", 3),
+        ("given().permute(0, 2, 3, 1)", 4),
+        ("torch.fft.irfft(given().permute((0, 2, 1)).conj(), dim=-1)", 3),
+        ("given().permute(order)", None),
         ("cube[0]", 2),
         ("cube[:, 1:, 0]", 2),
         ("cube[None, ..., 0]", 3),

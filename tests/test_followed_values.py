@@ -2999,3 +2999,82 @@ def test_a_variable_that_is_bound_to_a_call_of_itself(tmp_path: Path) -> None:
             return decorator
         """
     agree(tmp_path, "TPU001", main=text)
+
+
+MEAN_METER = """\
+    class Meter:
+        def __init__(self):
+            self.total = self.steps = 0
+
+        def update(self, value):
+            self.total += value
+            self.steps += 1
+
+        def mean(self):
+            return self.total / float(self.steps)
+
+        def steps_done(self):
+            return self.steps
+
+        def __call__(self):
+            return self.mean() if self.steps == 0 else self.total / self.steps
+    """
+
+
+def test_what_a_meter_of_another_file_shows_when_it_is_asked(tmp_path: Path) -> None:
+    program = """
+    from meter import Meter
+
+    shown, counted = Meter(), Meter()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+        shown.update(loss.detach())
+        counted.update(len(x))
+        print("{:.3f}".format(shown.mean()))  # TPU102
+        print("{:.3f}".format(shown()))  # TPU102
+        print("{} {}".format(shown.steps_done(), counted.mean()))
+    """
+    agree(tmp_path, main=SETUP + program, meter=MEAN_METER)
+
+
+def test_what_is_moved_to_where_a_parameter_is(tmp_path: Path) -> None:
+    actor = """
+    from torch import nn
+    from torch.distributions import Categorical
+
+
+    class Actor(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, state):
+            return self.layer(state).softmax(-1)
+
+        def chosen(self, state):
+            odds = self.forward(state)
+            action = Categorical(odds, validate_args=False).sample().to(state.device)
+            return action.detach().cpu(), odds  # TPU101
+    """
+    program = """
+    from actor import Actor
+
+    actor = Actor().to(device)
+    optimizer = torch.optim.Adam(actor.parameters())
+
+
+    def learn(experiences):
+        states, rewards = experiences
+        _, odds = actor.chosen(states)
+        optimizer.zero_grad()
+        (odds * rewards).sum().backward()
+        optimizer.step()
+
+
+    for _ in range(100):
+        learn(memory.sample())
+    """
+    agree(tmp_path, main=SETUP + program, actor=actor)

@@ -32,7 +32,7 @@ class Net(nn.Module):
         return x * 2
 
 def load(name):
-    return __import__(name).Net()
+    return torch.hub.load("somebody/nets", name)
 
 def to_device(batch, device):
     if isinstance(batch, list):

@@ -64,7 +64,8 @@ def may_drive(text: str) -> bool:
         return True
     if "train(" in text:
         return any(word in text for word in _HANDED)
-    return ("torch" in text and "__main__" in text) or _hands_on_loaders(text)
+    # What builds an optimizer has a model, which a trainer may be given.
+    return ("torch" in text and "__main__" in text) or "optim." in text or _hands_on_loaders(text)
 
 
 def is_run_by_base(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.made_dimensions import MadeDimensions, is_number, is_of_elements, of_sizes
+from tpulint.semantic.made_dimensions import MadeDimensions, is_made_number, is_number, is_of_elements, of_sizes
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
@@ -25,7 +25,8 @@ _KEEPING = frozenset({
     "round", "floor", "ceil", "sign", "gather", "index_select", "fill_", "zero_", "normal_", "uniform_", "random_",
     "masked_fill", "masked_fill_", "logical_not", "chunk", "split", "narrow", "zeros_like", "ones_like", "empty_like",
     "rand_like", "randn_like", "full_like", "bernoulli", "isnan", "isfinite", "add_", "sub_", "mul_", "div_",
-    "nan_to_num", "transpose", "permute", "swapaxes", "movedim", "t", "multinomial", "Parameter", "Variable",
+    "nan_to_num", "transpose", "permute", "swapaxes", "conj", "fft", "ifft", "rfft", "irfft", "rfft2", "irfft2",
+    "rfftn", "irfftn", "fft2", "ifft2", "fftn", "ifftn", "movedim", "t", "multinomial", "Parameter", "Variable",
 })  # fmt: skip
 """Methods, and functions by the same names, that give as many dimensions as their first tensor has.
 
@@ -192,7 +193,7 @@ class Dimensions:
             return self.of(node.value, depth) if isinstance(node.slice, ast.Constant) else None
         whole = self._of_tensor(node.value, depth)
         if whole is None:
-            return None
+            return 0 if is_made_number(self._index, node) else None
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         chosen: list[int] = []
         for item in items:
@@ -278,7 +279,8 @@ class Dimensions:
         if last == "unsqueeze":
             whole = self.of(tensor, depth)
             return None if whole is None else whole + 1
-        return self.of(tensor, depth) if last in _KEEPING else None
+        known = self.of(tensor, depth) if last in _KEEPING else None
+        return _ordered(given) if known is None and last == "permute" else known
 
     def _of_new_shape(self, given: list[ast.expr]) -> int | None:
         if len(given) == 1 and not isinstance(given[0], ast.Tuple | ast.List):
@@ -313,6 +315,12 @@ def _same(found: Iterable[int | None]) -> int | None:
     """What all of these are; None where they differ, or one is not known."""
     numbers = set(found)
     return numbers.pop() if len(numbers) == 1 else None
+
+
+def _ordered(given: list[ast.expr]) -> int | None:
+    """As many as ``x.permute(0, 2, 1)`` names; of ``x.permute(order)`` nobody knows."""
+    dims = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
+    return len(dims) if len(dims) > 1 or dims is not given else None
 
 
 def _is_constant(node: ast.expr, value: object) -> bool:

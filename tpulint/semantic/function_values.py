@@ -55,7 +55,9 @@ class FunctionValues:
         found = self._imported.all_called(node)
         if not found or depth > LARGEST_DEPTH - 3:
             return UNKNOWN
-        return join(self.given_by(called, node, path, depth) for called in found)
+        given = join(self.given_by(called, node, path, depth) for called in found)
+        kept = self._kinds.kept.shown(node, depth) if given.kind in (Kind.UNKNOWN, Kind.HOST) and not path else UNKNOWN
+        return given if kept.kind is Kind.UNKNOWN else kept
 
     def given_by(self, called: Definition, node: ast.Call, path: Path, depth: int) -> Value:
         other = called.file.kinds

@@ -218,7 +218,12 @@ class ImportedNames:
         assert self._library is not None
         index = self._library.module(self._path, level, module)
         found = None if index is None else index.imported.exported(name, index, seen)
-        return found or self._module_named(self._path, level, f"{module}.{name}" if module else name)
+        found = found or self._module_named(self._path, level, f"{module}.{name}" if module else name)
+        if found is None and index is not None and not level and "." not in module:
+            # `solver/solver.py`, with the folder `solver` itself on the path: the package has nothing of that name.
+            index = self._library.module(self._path, level, f"{module}.{module}")
+            found = None if index is None else index.imported.exported(name, index, seen)
+        return found
 
     def _by_star(self, name: str, seen: _Seen) -> Definition | None:
         """A name that ``from module import *`` may bind."""

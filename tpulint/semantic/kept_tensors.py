@@ -44,6 +44,17 @@ class KeptTensors:
                 return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
 
+    def shown(self, call: ast.Call, depth: int) -> Value:
+        """What a method gives that is asked for nothing but what the object keeps: ``meter.mean()``, ``meter()``."""
+        if call.args or call.keywords or depth > LARGEST_DEPTH - 3:
+            return UNKNOWN
+        is_method = isinstance(call.func, ast.Attribute) and self._object(call.func) not in self._calls
+        meter, name = (call.func.value, call.func.attr) if is_method else (call.func, "__call__")  # type: ignore[attr-defined]
+        for keeping in self._calls.get(self._object(meter), ()):
+            if f"{name}()" in self._kept_by(keeping, depth):
+                return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        return UNKNOWN
+
     @cached_property
     def _calls(self) -> dict[tuple[str, object] | None, list[ast.Call]]:
         """Calls of methods with arguments, by the object whose method it is."""
@@ -112,14 +123,14 @@ def _attributes_keeping(tree: SyntaxTree, function: FunctionNode, parameters: fr
             if isinstance(node, ast.Assign | ast.AugAssign) and held.in_(node.value):
                 for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
                     held.keep(target)
-    for item in owner.body:
-        if isinstance(item, ast.FunctionDef) and item.args.args and is_property(item):
-            own = Held(item.args.args[0].arg, set(), held.attributes)
-            inside = list(tree.inside(item, functions=False))
-            if any(isinstance(node, ast.Call) and _reads(node) for node in inside):
-                continue
-            if any(isinstance(node, ast.Return) and node.value and own.in_(node.value) for node in inside):
-                held.attributes.add(item.name)
+    shown = [item for item in owner.body if isinstance(item, ast.FunctionDef) and len(item.args.args) == 1]
+    for item in shown:
+        own = Held(item.args.args[0].arg, set(), held.attributes)
+        inside = list(tree.inside(item, functions=False))
+        if any(isinstance(node, ast.Call) and own.is_read_by(node) for node in inside):
+            continue
+        if any(isinstance(node, ast.Return) and node.value and own.in_(node.value) for node in inside):
+            held.attributes.add(item.name if is_property(item) else f"{item.name}()")
     return frozenset(held.attributes)
 
 
@@ -137,6 +148,12 @@ class Held:
             self.variables.add(target.id)
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == self._own:
             self.attributes.add(target.attr)
+
+    def is_read_by(self, call: ast.Call) -> bool:
+        """Whether a call makes a number of what is held, or copies it to the host."""
+        if isinstance(call.func, ast.Attribute):
+            return call.func.attr in _READING and self.in_(call.func.value)
+        return isinstance(call.func, ast.Name) and call.func.id in _NUMBERS and any(map(self.in_, call.args))
 
     def in_(self, node: ast.expr) -> bool:
         """Whether an expression is a tensor: arithmetic with one, or a method of one that gives another."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _NUMBERS = frozenset(f"builtins.{name}" for name in ("int", "float", "len", "ord", "round", "bool"))
+_OF_ONE = frozenset({"builtins.int", "builtins.float"})
+"""What takes a tensor of one element only."""
 _COPIES = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"})
 
 _OF_ELEMENTS = frozenset({"tensor", "as_tensor"})
@@ -106,4 +108,18 @@ def is_number(index: SemanticIndex, node: ast.expr) -> bool:
             and is_number(index, binding.value)
             for binding in bindings
         )
+    return False
+
+
+def is_made_number(index: SemanticIndex, node: ast.Subscript) -> bool:
+    """Whether the function makes a number of such an element, ``int(places[i])``: it has no dimensions."""
+    within, text = index.function_of(node), ast.dump(node)
+    for call in index.tree.nodes_in(within, ast.Call) if within is not None else ():
+        assert isinstance(call, ast.Call)
+        is_number_of = len(call.args) == 1 and index.qualified_name(call.func) in _OF_ONE
+        made = call.args[0] if is_number_of else None
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "item":
+            made = call.func.value
+        if isinstance(made, ast.Subscript) and ast.dump(made) == text:
+            return True
     return False

@@ -164,7 +164,10 @@ class MethodValues:
         if method in ("to", "type"):
             for item in devices_given(node):
                 side = self._kinds.sides.of_move(item, depth)
-                if side is not Side.UNKNOWN or (isinstance(item, ast.Attribute) and item.attr == "device"):
+                is_asked = isinstance(item, ast.Attribute) and item.attr == "device"
+                if side is Side.UNKNOWN and is_asked and receiver.side is Side.DEVICE:
+                    return receiver._replace(certain=False)  # what meets on the device is moved to where the other is
+                if side is not Side.UNKNOWN or is_asked:
                     return receiver._replace(side=side)
             return receiver
         return receiver
