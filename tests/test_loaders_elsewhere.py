@@ -557,3 +557,39 @@ def test_batches_that_are_trained_on_several_times(tmp_path: Path, old: str, new
     assert old in REPEATED
     text = REPEATED.replace(old, new)
     agree(tmp_path, "TPU501", train=text if is_told else text.replace("  # TPU501", ""))
+
+
+@pytest.mark.parametrize("loader", ["self.loader", 'self.loaders["train"]'])
+def test_loaders_that_a_base_class_of_another_file_keeps(tmp_path: Path, loader: str) -> None:
+    base = """\
+    import torch
+    from torch.utils.data import DataLoader
+
+    class Processor:
+        def __init__(self, data):
+            self.model = torch.nn.Linear(4, 4).cuda()
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+            self.loader = DataLoader(data, batch_size=8, shuffle=True)KEPT
+            self.loaders = dict()
+            self.loaders["train"] = DataLoader(data, batch_size=8, shuffle=True)PUT
+            self.loaders["other"] = DataLoader(data, batch_size=8)
+            self.unused = DataLoader(data, batch_size=8)
+    """
+    derived = f"""\
+    from base import Processor
+
+    class Own(Processor):
+        def train(self):
+            loader = {loader}
+            for x in loader:  # TPU301
+                loss = self.model(x.cuda()).sum()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+
+    Own(data).train()
+    """
+    is_kept = loader == "self.loader"
+    mark = "  # TPU501"
+    base = base.replace("KEPT", mark * is_kept).replace("PUT", mark * (not is_kept))
+    agree(tmp_path, CODES, base=base, derived=derived)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Appended:
         index = self._index
         found: dict[ast.AST, list[ast.Call]] = {}
         for call, receiver in index.method_calls("append"):
-            if len(call.args) != 1 or not isinstance(receiver, ast.Name):
+            if len(call.args) != 1 or not isinstance(receiver, ast.Name | ast.Attribute):
                 continue
             for creation in index.moves.creations.of(receiver):
                 if isinstance(creation.node, ast.List) and not creation.node.elts and not creation.path:
@@ -55,8 +56,9 @@ class Appended:
             if not is_key or not isinstance(statement, ast.Assign) or node not in statement.targets:
                 continue
             assert isinstance(node, ast.Subscript)
-            for creation in index.moves.creations.of(node.value) if isinstance(node.value, ast.Name) else ():
-                if isinstance(creation.node, ast.Dict) and not creation.path:
+            is_kept = isinstance(node.value, ast.Name | ast.Attribute)
+            for creation in index.moves.creations.of(node.value) if is_kept else ():
+                if _is_dictionary(creation.node) and not creation.path:
                     found.setdefault(creation.node, []).append((node.slice, statement.value))
         return found
 
@@ -101,3 +103,10 @@ class Appended:
             if is_same != is_in_body:
                 return False
         return True
+
+
+def _is_dictionary(node: ast.AST) -> bool:
+    """``{}``, ``dict()``"""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in ("dict", "OrderedDict") and not node.args
+    return isinstance(node, ast.Dict)

@@ -12,6 +12,7 @@ from tpulint.semantic.drawn_parameters import drawn_by
 from tpulint.semantic.fed_parameters import ANY, Handed, fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.lightning_loaders import sources_of_lightning
+from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outside import EVALUATION, STEP
 
 TYPE_CHECKING = False
@@ -69,6 +70,32 @@ class LoaderSources:
                 variable = self._index.imported.variable_imported(creation.node, creation.path[:count])
                 part = tuple(map(_generalized, creation.path[count:]))
                 found += [] if variable is None else [(*variable, part, source.turn)]
+        return found
+
+    @cached_property
+    def inherited(self) -> list[tuple[Definition, tuple[str, ...], str]]:
+        """Classes of other files whose objects keep what loops run over, with its path and the turn of the loop.
+
+        A class of this file is derived from them: ``for x in self.loader``, which their ``__init__`` sets.
+        """
+        index = self._index
+        found = []
+        for source in self._all if index.imported.knows_others else ():
+            for creation in self._contained.of(source.node, source.path):
+                owner = index.tree.class_of(creation.node) if isinstance(creation.node, ast.arg) else None
+                if isinstance(creation.node, ast.Call):
+                    owner = index.definitions.class_called(creation.node)
+                if owner is None or not creation.path or index.names.attribute_bindings(owner, creation.path[0]):
+                    continue
+                keeping = (
+                    base
+                    for base in bases_above(Definition(index, owner))
+                    if isinstance(base.node, ast.ClassDef)
+                    and base.file.names.attribute_bindings(base.node, creation.path[0])
+                )
+                nearest = next(keeping, None)
+                if nearest is not None:
+                    found.append((nearest, tuple(map(_generalized, creation.path)), source.turn))
         return found
 
     @cached_property

@@ -67,6 +67,8 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     for call, path, turn in index.loaders.sources.calls if index.imported.knows_others else ():
         described_sources = (_described_source(index, call, one, path, turn) for one in index.imported.all_called(call))
         found.update(dict.fromkeys(source for source in described_sources if source is not None))
+    for owner, path, turn in index.loaders.sources.inherited if index.imported.knows_others else ():
+        found.update(dict.fromkeys(_kept_by(index, owner, path, turn)))
     for file, name, path, turn in index.loaders.sources.variables if index.imported.knows_others else ():
         kept = OutsideCall(name, NOW_AND_THEN, False, False, (), os.path.basename(index.source.path))
         found[OutgoingCall(file.source.path, _feeding(kept, _part(path), turn))] = None
@@ -101,10 +103,7 @@ def _described_source(
         return None
     caller = os.path.basename(index.source.path)
     if isinstance(source.node, ast.ClassDef):
-        if not path or not path[0].isidentifier():
-            return None
-        kept = OutsideCall(f"{source.node.name}.{path[0]}", NOW_AND_THEN, False, False, (), caller)
-        return OutgoingCall(source.file.source.path, _feeding(kept, _part(path[1:]), turn))
+        return next(_kept_by(index, source, path, turn), None)
     part = _part(path)
     name = qualified_in_file(source.file.tree, source.node)
     named = index.call_arguments.names(call)
@@ -113,6 +112,14 @@ def _described_source(
     given = described_call(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
     fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
     return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
+
+
+def _kept_by(index: SemanticIndex, owner: Definition, path: tuple[str, ...], turn: str) -> Iterator[OutgoingCall]:
+    """What objects of a class of another file keep in an attribute, which loops run over."""
+    if isinstance(owner.node, ast.ClassDef) and path and path[0].isidentifier():
+        caller = os.path.basename(index.source.path)
+        kept = OutsideCall(f"{owner.node.name}.{path[0]}", NOW_AND_THEN, False, False, (), caller)
+        yield OutgoingCall(owner.file.source.path, _feeding(kept, _part(path[1:]), turn))
 
 
 def _part(path: tuple[str, ...]) -> tuple[int | str, ...]:
