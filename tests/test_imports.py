@@ -418,3 +418,13 @@ def _module(node: ast.stmt) -> str | None:
         if isinstance(node, ast.Import)
         else None
     )
+
+
+def test_an_import_further_down_serves_nothing_above_it() -> None:
+    shown = "from torchsummary import summary\nsummary(model, (2,))\n"
+    start, end = TRAINING.split("for x, y")
+    ported = port(f"import torch\ndevice = torch.device('cuda')\n{start}{shown}import copy\nfor x, y{end}")
+    tree = ast.parse(ported)
+    row = next(node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "copy")
+    imported = [node.lineno for node in tree.body if _module(node) == "copy"]
+    assert min(imported) < row

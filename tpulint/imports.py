@@ -37,7 +37,7 @@ class ImportTable:
         names = self._index.names
         wanted = f"{module}.{name}" if name else module
         scope = names.module if at is None else names.scope_of(at)
-        existing = self._existing(wanted, scope) or self._imported_above(wanted, at)
+        existing = self._existing(wanted, scope, at) or self._imported_above(wanted, at)
         if existing is not None:
             return existing, None
         if alias is None and name is None and "." in module:
@@ -52,13 +52,18 @@ class ImportTable:
         plain = name or module
         return local, ImportNeed(module, name, None if local == plain else local)
 
-    def _existing(self, wanted: str, scope: Scope) -> str | None:
-        """The local text that already means ``wanted``, seen from a scope; only imports at module level count."""
+    def _existing(self, wanted: str, scope: Scope, at: ast.AST | None) -> str | None:
+        """The local text that already means ``wanted``, seen from a scope; only imports at module level count.
+
+        Of those, none that runs behind a node, as in a cell further down.
+        """
         names = self._index.names
+        is_placed = isinstance(at, ast.expr | ast.stmt) and scope is names.module
+        here = self._index.span(at).start if at is not None and is_placed else len(self._index.source.text)
         for local, binding in self._index.module_body.imported:
             statement = binding.statement
             found = names.find(local, scope)
-            if found is None or found[0] is not names.module:
+            if found is None or found[0] is not names.module or self._index.span(statement).start > here:
                 continue
             qualified = names.qualified_binding(binding)
             if qualified == wanted:
@@ -70,7 +75,7 @@ class ImportTable:
                     continue  # `import a.b` does show `a`, which is what was asked for
                 return local
         for node in self._index.module_body.imports:
-            for item in node.names:
+            for item in node.names if self._index.span(node).start <= here else ():
                 if (
                     item.asname is None
                     and item.name == wanted
