@@ -114,6 +114,20 @@ BUILT = {
             model = model.Net()
         training
         """,
+    "a class of the builder's file or of another": """\
+        import torch
+        from choosing import build
+
+        model, _ = build(options)
+        training
+        """,
+    "a dictionary of functions": """\
+        import torch
+        from choosing import MODELS
+
+        model = MODELS[options.model](size=4)
+        training
+        """,
     "a list of several": """\
         import torch
         from net import Net
@@ -127,6 +141,29 @@ BUILT = {
         """,
 }
 OTHERS = {
+    "choosing": """\
+        from torch import nn
+        from net import Net
+
+
+        class Small(nn.Module):
+            def forward(self, x):
+                return x * 2
+
+
+        def build(options):
+            model = Small()
+            if options.large:
+                model = Net(model)
+            return model, None
+
+
+        def large(**sizes):
+            return Net(**sizes)
+
+
+        MODELS = {"large": large, "small": Small}
+        """,
     "wrapping": """\
         import torch
 

@@ -82,8 +82,8 @@ class ChosenClasses:
                     is_file = isinstance(item.node, ast.Module)
                     item = item.file.imported.exported(member, item.file) if is_file else None
                 found.append(item)
-        known = [item for item in found if item is not None and item.is_class]
-        return tuple(dict.fromkeys(known)) if len(known) == len(found) <= _MOST_CHOICES else ()
+        parts = [() if item is None else (item,) if item.is_class else tuple(_made_by(item, depth)) for item in found]
+        return all_of(parts) if len(found) <= _MOST_CHOICES else ()
 
     def _is_of_torch(self, node: ast.expr) -> bool:
         """``nn.GRU``"""

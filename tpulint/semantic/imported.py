@@ -165,7 +165,9 @@ class Imported(ImportedNames):
         owners = index.definitions.classes.made(node)
         if owners or not (self.knows_others or self.may_be_told):
             return tuple(Definition(index, owner) for owner in owners)
-        return self.classes.of(node, depth)
+        found = self.classes.of(node, depth)
+        # `model = Detector()` of this file, and `model = Segmenter(model)` of another in a branch.
+        return self.classes.of_each(node, index, depth) if not found and isinstance(node, ast.Name) else found
 
     def class_of(self, node: ast.expr) -> Definition | None:
         """The class of another file that a variable, ``self.x`` or a call gives an instance of."""

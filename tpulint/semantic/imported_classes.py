@@ -90,6 +90,19 @@ class ImportedClasses:
         known = all_of([made for is_elsewhere, made in found if made or not is_elsewhere])
         return known or (self._asked(node) if isinstance(node, ast.Name) else ())
 
+    def of_each(self, name: ast.Name, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
+        """The classes of all that a variable is given, some of which may be of this file, whose index is ``index``."""
+        if depth > _DEPTH:
+            return ()
+        found: list[tuple[Definition, ...]] = []
+        for binding in self._flow.made(name):
+            if self.is_elsewhere(binding.value):
+                continue
+            is_given = isinstance(binding.value, ast.Call) and binding.kind == "assign" and not binding.path
+            value = binding.value if is_given else None
+            found.append(() if value is None else self._imported.classes_here(value, index, depth + 1))
+        return all_of(found)
+
     def _asked(self, name: ast.Name) -> tuple[Definition, ...]:
         """The classes of which a condition around the use has found a variable to be one."""
         found = [self._imported.definition(item) for item in asked_classes(self._tree, self._names, name)]
