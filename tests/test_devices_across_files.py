@@ -1117,3 +1117,35 @@ def test_an_object_that_takes_in_something_else(tmp_path: Path, taken: str) -> N
     program = UNPACKING.format("", "agent = Agent(args)")
     train = "\n    def train(self, x):\n        self.net(x).sum().backward()\n"
     assert unpacked(tmp_path, "opt", taken, f"self.where){train}#", program) == set()
+
+
+LOGGING = (
+    "import torch\nfrom . import log\n\nlogger = LOGGER\n\n\n"
+    "def share(values):\n    return torch.tensor(values).cuda()\n"
+)
+LAUNCHER = """\
+import torch
+import torch.multiprocessing as mp
+from lib.helpers import share
+
+
+def work(rank):
+    print(share([1.0, 2.0]))
+
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=torch.cuda.device_count())
+"""
+
+
+@pytest.mark.parametrize("logger", ["log.get_logger(__name__)", 'log.get_logger("share")'])
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_a_module_of_functions_takes_no_device_when_it_is_imported(
+    tmp_path: Path, logger: str, is_imported: bool
+) -> None:
+    (tmp_path / "lib").mkdir()
+    files = {"lib/__init__.py": "", "lib/log.py": "def get_logger(name):\n    return name\n"}
+    files["lib/helpers.py"] = LOGGING.replace("LOGGER", logger)
+    files["main.py"] = LAUNCHER if is_imported else "import torch\n"
+    is_script = not is_imported and "__name__" not in logger
+    assert ("\ndevice = torch_xla.device()\n" in fixed(tmp_path, files)["lib/helpers.py"]) is is_script

@@ -95,6 +95,15 @@ class ImportedNames:
         itself = self.itself()
         return [file for file in self.mentioning(word) or () if file is not itself]
 
+    @cached_property
+    def has_importers(self) -> bool:
+        """Whether another file of the project imports this one at its top."""
+        folder, file = os.path.split(os.path.abspath(self._path))
+        name = os.path.splitext(file)[0]
+        itself = self.itself()
+        others = self.others_mentioning(os.path.basename(folder) if name == "__init__" else name)
+        return any(itself is one for other in others for one in other.imported.files())
+
     # ---------------------------------------------------------------- names
 
     def definition(self, node: ast.expr) -> Definition | None:

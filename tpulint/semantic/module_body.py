@@ -59,6 +59,11 @@ def _is_plain(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Import | ast.ImportFrom | ast.Expr | ast.Assign | ast.AnnAssign | ast.Try | ast.If)
 
 
+def _is_given_name(call: ast.Call) -> bool:
+    """``log.get_logger(__name__)``: what a module asks for in its own name."""
+    return any(isinstance(item, ast.Name) and item.id == "__name__" for item in call.args)
+
+
 def _is_torch(module: str) -> bool:
     return module.split(".", 1)[0] in ("torch", "torch_xla")
 
@@ -74,7 +79,9 @@ class ModuleBody:
         """Whether the file is run, not imported: a module must not start the runtime when it is imported."""
         if self._index.source.cell_starts:
             return True  # nobody imports a notebook
-        return self._index.mentions(r"__main__") or any(map(self._does_work, self._index.tree.module.body))
+        if self._index.mentions(r"__main__"):
+            return True
+        return any(map(self._does_work, self._index.tree.module.body)) and not self._index.imported.has_importers
 
     def _does_work(self, statement: ast.stmt) -> bool:
         """Whether a statement of the module computes something, beyond names, settings and the choice of a device."""
@@ -83,7 +90,10 @@ class ModuleBody:
         if isinstance(statement, ast.For | ast.While | ast.With):
             return True
         calls = (node for node in self._index.tree.inside(statement, functions=False) if isinstance(node, ast.Call))
-        return any(not (self._index.qualified_name(call.func) or "").startswith(_SETTINGS) for call in calls)
+        return any(
+            not (self._index.qualified_name(call.func) or "").startswith(_SETTINGS) and not _is_given_name(call)
+            for call in calls
+        )
 
     @cached_property
     def last_import(self) -> ast.stmt | None:
