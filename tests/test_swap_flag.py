@@ -258,3 +258,54 @@ def test_parameters_of_layers_in_plain_lists(tmp_path: Path) -> None:
                 self.params = nn.ParameterList(params)
         """,
     )
+
+
+LAYERS = """\
+    from torch import nn
+
+    class Predictions(nn.Module):
+        def __init__(self, width, shared):
+            super().__init__()
+            self.decoder = nn.Linear(width, 8, bias=False)
+            self.put(shared)
+
+        def put(self, shared):
+            self.decoder.weight = shared
+
+    class Head(nn.Module):
+        def __init__(self, width, words):
+            super().__init__()
+            self.predictions = Predictions(width, shared=words)
+
+    class Keeper(nn.Module):
+        def __init__(self, words):
+            super().__init__()
+            self.words = words
+
+    class Reader(nn.Module):
+        def __init__(self, words):
+            super().__init__()
+            self.size = words.size(0)
+            words = nn.Parameter(words.detach().clone())
+            self.words = words
+"""
+USING_LAYERS = """\
+    from torch import nn
+    from layers import Head, Keeper, Reader
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(8, 4)
+            self.head = Head(4, self.words.weight)  # TPU304
+            self.kept = Keeper(words=self.words.weight)  # TPU304
+            self.read = Reader(self.words.weight)
+            size = Keeper(self.words.weight)
+            self.scale = nn.Parameter(self.words.weight)
+
+    model = Model().cuda()
+"""
+
+
+def test_parameters_that_another_module_is_given(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU304", layers=LAYERS, train=USING_LAYERS)

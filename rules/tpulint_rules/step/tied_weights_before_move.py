@@ -7,19 +7,17 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.variables import root_of
+from tpulint_rules.step._handed_parameters import PARAMETERS, is_layer_of, module_made_at, parameters_handed_over
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._listed_parameters import parameters_of_plain_lists
-
-_PARAMETERS = frozenset({"weight", "bias"})
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     if ctx.index.moves.keeps_parameters or _stays_on_host(ctx):
         return
     for target in ctx.index.tree.attributes:
-        if target.attr not in _PARAMETERS or not isinstance(target.ctx, ast.Store):
+        if target.attr not in PARAMETERS or not isinstance(target.ctx, ast.Store):
             continue
         statement = ctx.index.parent(target)
         if not isinstance(statement, ast.Assign) or target not in statement.targets:
@@ -34,6 +32,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(statement, message, keep_parameters(ctx))
     if ctx.index.moves.swap_flag.is_used:
         return  # perhaps around the move of these
+    for call, given in parameters_handed_over(ctx):
+        message = (
+            f"`{ctx.text(call.func)}` shares `{ctx.text(given)}` only until the model moves to an XLA device: "
+            "the move makes new parameters, and the two train apart"
+        )
+        yield ctx.finding(call, message, keep_parameters(ctx))
     for made, layer in parameters_of_plain_lists(ctx.index):
         message = (
             f"`{ctx.text(layer)}` stands in a plain list and does not move with the module: to an XLA device only the "
@@ -50,7 +54,7 @@ def _stays_on_host(ctx: FileContext) -> bool:
 
 def _parameter(ctx: FileContext, value: ast.expr, depth: int = 0) -> ast.Attribute | None:
     """The parameter of another layer that an expression means: ``self.encoder.weight``, or a variable that holds it."""
-    if isinstance(value, ast.Attribute) and value.attr in _PARAMETERS:
+    if isinstance(value, ast.Attribute) and value.attr in PARAMETERS:
         return value
     if isinstance(value, ast.Name) and depth == 0:
         bindings = ctx.index.flow.reaching(value)
@@ -68,21 +72,9 @@ def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> 
     """Whether a module ties parts of itself while it is made, to be moved by whatever move."""
     if ctx.index.moves.swap_flag.is_used:
         return False  # perhaps around that one
-    owner = ctx.index.tree.class_of(target)
-    function = ctx.index.function_of(target)
-    if owner is None or function is None or not ctx.index.definitions.is_module_class(owner) or not function.args.args:
-        return False
-    own = function.args.args[0].arg
-    for node in (target, source):
-        layer = node.value
-        root = root_of(layer)
-        # `self.weight = ...` gives a parameter to this module itself; a tie has a layer on both sides
-        if not isinstance(layer, ast.Attribute | ast.Subscript) or root is None or root.id != own:
-            return False
-    return function.name == "__init__" or any(
-        isinstance(caller := ctx.index.function_of(call), FUNCTIONS) and caller.name == "__init__"
-        for call in ctx.index.definitions.calls_of(function)
-    )
+    # `self.weight = ...` gives a parameter to this module itself; a tie has a layer on both sides
+    own = module_made_at(ctx, target)
+    return bool(own) and is_layer_of(target, own) and is_layer_of(source, own)
 
 
 def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
