@@ -439,3 +439,35 @@ def test_group_that_a_module_beside_in_the_package_joins(tmp_path: Path, line: s
         select="TPU618",
         **{"net/__init__": "", "net/joining": WORKER.replace("BACKEND", "nccl"), "net/wait": wait},
     )
+
+
+GATHERING = """\
+    import torch.distributed as dist
+
+    def collect(values, objects):
+        parts = [None] * dist.get_world_size()
+        dist.all_gather_object(parts, values)MARK
+        dist.all_gather_object(parts, values, objects)
+        return parts
+    """
+TRAINS = "import gathering\n\n\ndef finish(values):\n    return gathering.collect(values, None)\n"
+JOINING = (
+    "import torch.distributed as dist\nfrom trains import finish\n\ndist.init_process_group('BACKEND')\nfinish([1])\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("main", "other", "is_told"),
+    [
+        (JOINING.replace("BACKEND", "nccl"), "", True),
+        (JOINING.replace("BACKEND", "xla"), "", True),
+        (JOINING.replace("BACKEND", "gloo"), "", False),
+        (JOINING.replace("BACKEND", "nccl"), JOINING.replace("BACKEND", "gloo"), False),
+        (JOINING.replace("BACKEND", "nccl").replace("from trains import finish", "finish = print"), "", False),
+    ],
+)
+def test_objects_sent_in_a_file_that_programs_import_which_join_a_group(
+    tmp_path: Path, main: str, other: str, is_told: bool
+) -> None:
+    gathering = GATHERING.replace("MARK", "  # TPU617" if is_told else "")
+    agree(tmp_path, "TPU617", main=main, other=other, gathering=gathering, trains=TRAINS)

@@ -26,6 +26,8 @@ ELSEWHERE = ("torch.", "builtins.", "numpy.", "torch_xla.", "torchvision.")
 """Beginnings of names that most calls have, and that no file of a project defines."""
 _IMPORTING = ("__import__(", "import_module(")
 _SEVERAL = 2
+_STEPS_TO_USERS = 3
+"""Files that are gone through from a program to what it uses."""
 
 
 class ImportedNames:
@@ -103,6 +105,18 @@ class ImportedNames:
         itself = self.itself()
         others = self.others_mentioning(os.path.basename(folder) if name == "__init__" else name)
         return any(itself is one for other in others for one in other.imported.files())
+
+    def is_used_by(self, other: SemanticIndex) -> bool:
+        """Whether another file imports this one, be it through what it imports."""
+        itself, seen = self.itself(), {other}
+        waiting = [other]
+        for _ in range(_STEPS_TO_USERS):
+            found = {file for one in waiting for file in one.imported.files(anywhere=True)}
+            if itself in found:
+                return True
+            waiting = [file for file in found if file not in seen]
+            seen |= found
+        return False
 
     # ---------------------------------------------------------------- names
 

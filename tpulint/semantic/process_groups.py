@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from tpulint.semantic.origins import Origin, origins
 from tpulint.semantic.torch_facts import RUNTIME
@@ -150,10 +151,22 @@ class ProcessGroups:
 
     @property
     def on_device(self) -> bool:
-        """Whether the file joins a group of XLA, or one of NCCL, which becomes that; or one that it imports does."""
+        """Whether the file joins a group of XLA, or one of NCCL, which becomes that; or one that it imports does.
+
+        Or programs that import it do, and no program that does joins another group.
+        """
         if self.joins:
             return self._joins_device
-        return any(file.process_groups._joins_device for file in self._index.imported.files())
+        if any(file.process_groups._joins_device for file in self._index.imported.files()):
+            return True
+        return self._is_joined_by_users
+
+    @cached_property
+    def _is_joined_by_users(self) -> bool:
+        imported = self._index.imported
+        joining = [file for file in imported.others_mentioning(JOIN.rpartition(".")[2]) if file.process_groups.joins]
+        groups = [file.process_groups for file in joining if imported.is_used_by(file)] if joining else []
+        return bool(groups) and all(group._joins_device for group in groups)
 
     @property
     def _joins_device(self) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Finding
 
-_COLLECTIVES = (
-    "broadcast_object_list", "all_gather_object", "gather_object", "scatter_object_list", "send_object_list",
-    "recv_object_list",
-)  # fmt: skip
+_COLLECTIVES = {
+    "broadcast_object_list": 2, "all_gather_object": 2, "gather_object": 3, "scatter_object_list": 3,
+    "send_object_list": 2, "recv_object_list": 2,
+}  # fmt: skip
+"""Those that send objects, and how many arguments stand in front of the group."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -20,6 +21,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if any(keyword.arg in ("group", "device", None) for keyword in call.keywords):
             continue
         name = (ctx.index.qualified_name(call.func) or "").rpartition(".")[2]
+        if len(call.args) > _COLLECTIVES[name]:
+            continue
         message = f"`{name}` sends bytes as a CPU tensor, which the backend `xla` refuses: RuntimeError"
         advice = 'Give it a group of its own: `group=dist.new_group(backend="gloo")`, made once on every process'
         yield ctx.finding(call, message, help=advice)
