@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope, Span
 from tpulint.semantic.blocks import with_emptied_blocks
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.twin_branches import twin_branches
 from tpulint_rules.frameworks._demands import demand_around, is_demand, is_missed, sets_none
 
@@ -85,10 +86,18 @@ class _Port:
         if not isinstance(holder, ast.Try):
             self._gone.append(node)
             return True
-        if not (is_demand(holder) or is_missed(self._ctx, node)) or not all(map(_imports_apex, holder.body)):
+        is_passed = is_demand(holder) or is_missed(self._ctx, node)
+        if not is_passed or not all(_imports_apex(item) or self._only_sets_up(item) for item in holder.body):
             return False
         self._gone.append(holder)
         return True
+
+    def _only_sets_up(self, statement: ast.stmt) -> bool:
+        """``apex.amp.register_half_function(torch, "einsum")``, which goes with all the rest."""
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        is_call = isinstance(call, ast.Call) and not any(isinstance(item, ast.Call) for item in values_given(call))
+        name = self._index.qualified_name(call.func) if isinstance(call, ast.Call) and is_call else None
+        return name is not None and name.startswith("apex.amp.")
 
     def _is_bound_otherwise(self, alias: ast.alias) -> bool:
         """Whether the name may be something else, by an import on the other branch."""

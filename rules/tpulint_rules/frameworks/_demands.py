@@ -21,16 +21,20 @@ def is_demand(node: ast.Try) -> bool:
 def is_missed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
     """Whether a module goes on where an import fails, ``except ImportError: amp = None``, and uses fail later.
 
-    Nothing asks whether the name is None but what ends the script then.
+    Nothing asks whether the name is None but what ends the script then. A function does so in a program alone: that of
+    a library may be for those who have it.
     """
     index, holder = ctx.index, ctx.index.parent(node)
-    if not isinstance(holder, ast.Try) or not isinstance(index.parent(holder), ast.Module) or holder.finalbody:
+    if not isinstance(holder, ast.Try) or holder.finalbody:
+        return False
+    if not isinstance(index.parent(holder), ast.Module) and (not index.is_program or _is_under_answer(ctx, node)):
         return False
     rest = [statement for handler in holder.handlers for statement in handler.body]
     if holder.orelse or not rest or not all(sets_none(one) or _only_tells(one) for one in rest):
         return False
     bound = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-    uses = [use for name in bound for use in index.names.loads(name, index.names.module)]
+    uses = [use for name in bound for use in index.names.loads(name, index.names.scope_of(node))]
+    uses = [use for use in uses if not index.tree.encloses(holder, use)]  # what fails there is passed over
     return any(demand_around(ctx, use) is None for use in uses) and not any(_is_asked(ctx, use) for use in uses)
 
 
@@ -52,7 +56,12 @@ def _is_asked(ctx: FileContext, use: ast.expr) -> bool:
     parent = ctx.index.parent(use)
     if not isinstance(parent, ast.Attribute | ast.Call | ast.keyword):
         return True
-    tests = (one.test for one in ctx.index.tree.ancestors(use) if isinstance(one, ast.If | ast.IfExp))
+    return _is_under_answer(ctx, use)
+
+
+def _is_under_answer(ctx: FileContext, node: ast.AST) -> bool:
+    """Whether a condition around a node asks what is installed."""
+    tests = (one.test for one in ctx.index.tree.ancestors(node) if isinstance(one, ast.If | ast.IfExp))
     return any(_IS_THERE.search(ctx.text(test)) for test in tests)
 
 
