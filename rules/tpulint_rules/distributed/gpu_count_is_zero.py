@@ -14,6 +14,7 @@ from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
+from tpulint.semantic.left_out import skips_test
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._lists_for_none import lists_for_none
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
@@ -218,7 +219,7 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
         yield from _unseeded(ctx, node)
         return
     wants_many = _wants_many(ctx, node)
-    if wants_many is None:
+    if wants_many is None or (isinstance(holder, ast.If) and skips_test(holder)):
         return
     if isinstance(holder, ast.Assert) and wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the assertion fails"
