@@ -90,3 +90,37 @@ def test_dataclass_of_another_file(tmp_path: Path) -> None:
             torch.save(Snapshot(model.state_dict()), "snapshot.pt")  # TPU703
             """,
     )
+
+
+COPIED_IN_PLACE = """\
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 2).to("cuda")
+
+    def save(path):
+        state = model.state_dict()
+        for key, value in state.items():
+            state[key] = value.detach().to("cpu")
+        torch.save({"model": state}, path)
+
+    def save_twice(path):
+        state = model.state_dict()
+        torch.save(state, path)  # TPU703
+        for key in list(state):
+            state[key] = state[key].cpu()
+        torch.save(state, path)
+
+    def save_some(path, is_plain):
+        state = model.state_dict()
+        if is_plain:
+            for key in state:
+                state[key] = state[key].cpu()
+        for key in state:
+            state["own." + key] = state[key].cpu()
+        torch.save(state, path)  # TPU703
+"""
+
+
+def test_states_that_a_loop_copies_to_the_host(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU703", train=COPIED_IN_PLACE)

@@ -146,7 +146,7 @@ class Moves:
     def go_to_host(self, modules: list[ast.expr]) -> bool:
         """Whether one of these modules is put on the host by name anywhere in the file, be it for a while."""
         told = [
-            call.func.value for call in self._tree.calls if isinstance(call.func, ast.Attribute) and _names_host(call)
+            call.func.value for call in self._tree.calls if isinstance(call.func, ast.Attribute) and names_host(call)
         ]
         used = [creation for module in modules for creation in self.creations.of(module)] if told else []
         return any(a.overlaps(b) for item in told for a in self.creations.of(item) for b in used)
@@ -299,7 +299,7 @@ def _beginning(node: ast.expr) -> str:
     return ""
 
 
-def _names_host(call: ast.Call) -> bool:
+def names_host(call: ast.Call) -> bool:
     """``x.cpu()``, ``x.to("cpu")``"""
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     given = devices_given(call)

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.moves import names_host
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import values_given
@@ -25,6 +26,7 @@ _GATHERS = "state_dict_type"
 _RECORD = "dataclasses.dataclass"
 AS_COPIES = frozenset({"dataclasses.asdict", "dataclasses.astuple"})
 """What gives all that a dataclass holds, and copies it."""
+_AS_LISTS = ("list", "tuple", "sorted")
 _AS_DICTIONARY = AS_COPIES | {"builtins.vars"}
 
 
@@ -47,11 +49,32 @@ class SavedStates:
         if isinstance(node, ast.IfExp):
             return self.holds(node.body, depth + 1) or self.holds(node.orelse, depth + 1)
         if isinstance(node, ast.Name):
+            if self._is_copied_in_place(node):
+                return False
             return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node)) or any(
                 self.holds(item, depth + 1) for item in self._index.kinds.contents.of(node)
             )  # `data = {}`, `data["model"] = model.state_dict()`
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return node.slice.value in self.keys_of(node.value, depth + 1)
+        return False
+
+    def _is_copied_in_place(self, state: ast.Name) -> bool:
+        """``for key in state: state[key] = state[key].cpu()`` in front of where it is saved."""
+        index = self._index
+        function, start = index.function_of(state), index.span(state).start
+        for load in index.names.loads(state.id, index.names.scope_of(state)):
+            item = index.parent(load)
+            statement = index.parent(item) if isinstance(item, ast.Subscript) else None
+            if not isinstance(statement, ast.Assign) or item not in statement.targets or not _is_copy(statement.value):
+                continue
+            loop = index.parent(statement)
+            if isinstance(loop, ast.For) and index.span(loop).end <= start and index.function_of(loop) is function:
+                assert isinstance(item, ast.Subscript)
+                around = index.parent(loop)
+                if _goes_through(loop, state.id, item.slice) and any(
+                    one is around for one in index.tree.ancestors(state)
+                ):
+                    return True
         return False
 
     def are_given_by(self, node: ast.expr) -> bool:
@@ -136,3 +159,25 @@ class SavedStates:
             return True
         name = qualified_in_file(self._index.tree, binding.statement)
         return any(binding.name in call.states for call in self._index.outside if call.function == name)
+
+
+def _is_copy(value: ast.expr) -> bool:
+    """``x.cpu()``, ``x.detach().to("cpu").clone()``"""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if names_host(value):
+            return True
+        value = value.func.value
+    return False
+
+
+def _goes_through(loop: ast.For, name: str, key: ast.expr) -> bool:
+    """Whether a loop takes the keys of a dictionary one by one: ``for key, value in state.items()``."""
+    source, target = loop.iter, loop.target
+    if isinstance(source, ast.Call) and last_name(source.func) in _AS_LISTS and len(source.args) == 1:
+        source = source.args[0]
+    method = source.func if isinstance(source, ast.Call) and not source.args else None
+    if isinstance(method, ast.Attribute) and method.attr in ("keys", "items"):
+        target = target.elts[0] if method.attr == "items" and isinstance(target, ast.Tuple) else target
+        source = method.value
+    is_its = isinstance(source, ast.Name) and source.id == name
+    return is_its and isinstance(key, ast.Name) and isinstance(target, ast.Name) and key.id == target.id
