@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -146,3 +147,44 @@ def test_processes_of_hosts_are_on_the_host(tmp_path: Path) -> None:
         """
     agree(tmp_path, "TPU301", main=text.replace("BACKEND", "gloo"))
     agree(tmp_path, "TPU301", main=text.replace("BACKEND", "mpi").replace("range(20):", "range(20):  # TPU301"))
+
+
+SPARSE = """\
+    import torch
+
+    def to_sparse(matrix):
+        places = torch.stack((matrix.row, matrix.col))
+        return torch.sparse_coo_tensor(places, matrix.values, matrix.shape)MARK
+"""
+USES_SPARSE = """\
+    import torch
+    from matrices import to_sparse
+
+    matrix = to_sparse(read())
+    model = MODEL
+    print(torch.sparse.mm(matrix, model.weight))
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "is_imported", "is_told"),
+    [
+        ("torch.nn.Linear(4, 4)", True, False),
+        ("torch.nn.Linear(4, 4).cuda()", True, True),
+        ("torch.nn.Linear(4, 4)", False, True),
+    ],
+)
+def test_sparse_matrices_of_projects_without_a_device(
+    tmp_path: Path, model: str, is_imported: bool, is_told: bool
+) -> None:
+    train = USES_SPARSE.replace("MODEL", model)
+    if not is_imported:
+        train = train.replace("from matrices import to_sparse", "from others import to_sparse")
+    agree(tmp_path, "TPU007", train=train, matrices=SPARSE.replace("MARK", "  # TPU007" if is_told else ""))
+
+
+@pytest.mark.parametrize("model", ["torch.nn.Linear(4, 4)", "torch.nn.Linear(4, 4).cuda()"])
+def test_sparse_matrices_of_programs_without_a_device(tmp_path: Path, model: str) -> None:
+    made = dedent(SPARSE.replace("MARK", "  # TPU007" if "cuda" in model else ""))
+    used = dedent(USES_SPARSE.replace("MODEL", model)).split("to_sparse\n", 1)[1]
+    agree(tmp_path, "TPU007", train=made + used)

@@ -83,6 +83,7 @@ def _hands_on_loaders(text: str) -> bool:
 _KEEPS_CLASS = r"\.\w+ *= *(?:[^\n=]* else )?\w+\.cuda(?:\.\w+Tensor)?\b(?![.(])"
 """``self.Tensor = torch.cuda.FloatTensor``, or the module that it is taken from."""
 _OF_GROUPS = (".barrier(", "gather_object(", "_object_list(", "ReduceOp.AVG")
+_SPARSE = ("torch.sparse", "sparse_coo", "sparse_cs", "to_sparse")
 _GIVES_SETTING = r"(?:\.to\(|\bmap_location=|\bdevice=)(?:device=)?(?:(?:\w+\.)*[A-Z]\w|(?:cfg|conf|config|settings)\.)"
 """Devices that a file of settings may name: ``x.to(config.DEVICE)``, ``map_location=DEVICE``."""
 
@@ -105,6 +106,7 @@ def uses_imports(source: SourceFile) -> bool:
         or re.search(_GIVES_SETTING, text) is not None
         or (".cuda" in text and re.search(_KEEPS_CLASS, text) is not None)  # which other files may take from an object
         or source.has_any(_OF_GROUPS)  # that other files join, maybe
+        or source.has_any(_SPARSE)  # which other files may put on a device
         or trains_by_imports(text)
         or _PLAYS in text
         or is_run_by_base(text)

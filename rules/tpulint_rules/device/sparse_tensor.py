@@ -15,6 +15,8 @@ _DENSE = "The matrix then takes memory for every element, and products with it t
 _DENSE_MOVES = "All its elements are copied to the device."
 _GRADIENT = "The whole table gets a gradient, and the optimizer updates all of it in every step."
 _ON_GPU = "torch.cuda.sparse"
+_DEVICES = ("cuda", "device", "torch_xla", "xla", "Accelerator", "Trainer")
+"""What a project says somewhere that puts anything on a device."""
 _EMBEDDINGS = ("torch.nn.Embedding", "torch.nn.EmbeddingBag")
 _SPARSE_ADAM = "torch.optim.SparseAdam"
 
@@ -79,6 +81,8 @@ def _made(
         return
     fix = None if is_needed else ctx.fix("Use a dense tensor", Applicability.UNSAFE, _DENSE)
     if not way.moves:
+        if _stays_on_host(ctx):
+            return
         message = f"{what}; whoever gets it cannot move it to an XLA device: NotImplementedError"
         if fix is not None:
             _make_dense(ctx, fix, call)
@@ -94,6 +98,15 @@ def _made(
                 fix.append(move.func.value, ".to_dense()")
     related = tuple((ctx.index.span(move), "it is moved here") for move in way.moves)
     yield ctx.finding(call, message, fix, related=related)
+
+
+def _stays_on_host(ctx: FileContext) -> bool:
+    """Whether a program, or a file that others import, stands in a project none of whose files names a device."""
+    index = ctx.index
+    if index.kinds.mentions_device or not (index.is_program or index.imported.has_importers):
+        return False
+    files = [index.imported.mentioning(word) for word in _DEVICES]
+    return index.is_program if None in files else not any(files)
 
 
 def _filled(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
