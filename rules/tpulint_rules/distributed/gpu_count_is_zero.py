@@ -19,6 +19,7 @@ from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._lists_for_none import lists_for_none
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
 from tpulint_rules.distributed._parts_for_none import parts_for_none
+from tpulint_rules.distributed._programs_for_none import programs_for_none
 from tpulint_rules.distributed._samplers import sharers
 from tpulint_rules.distributed._scaled_in_parent import scale_in_process
 
@@ -71,6 +72,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     yield from _starting_none(ctx)
     yield from parts_for_none(ctx)
     yield from lists_for_none(ctx)
+    yield from programs_for_none(ctx)
     for call in filter(partial(is_told_with_name, ctx), counts.calls):
         message = f"`{ctx.text(call)}` is 0 on a TPU machine, beside the name of a device that is there"
         yield ctx.finding(call, message, _count_fix(ctx, call), severity=Severity.WARNING)

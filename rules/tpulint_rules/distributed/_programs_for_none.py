@@ -1,0 +1,40 @@
+"""Programs that are started for each GPU by a loop: none, on a TPU machine."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tpulint.context import FileContext
+from tpulint.model import Finding, Severity
+from tpulint_rules.distributed._own_device import is_shut_out
+
+_STARTERS = (
+    "subprocess.Popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "os.system", "os.popen",
+)  # fmt: skip
+_PYTHON = r"\bsys\.executable\b|\bpython3?\b|\btorchrun\b"
+_INSTEAD = "Start the program itself, whose `torch_xla.launch` starts a process for each chip"
+
+
+def programs_for_none(ctx: FileContext) -> Iterator[Finding]:
+    """``for i in range(torch.cuda.device_count()): subprocess.Popen([sys.executable, ...])``"""
+    index = ctx.index
+    starters = list(index.calls_to(*_STARTERS))
+    if not starters or not index.mentions(_PYTHON):
+        return
+    for counted in index.calls_to("builtins.range"):
+        is_from_0 = len(counted.args) == 1 or (len(counted.args) == 2 and _is_0(counted.args[0]))
+        count = counted.args[-1] if is_from_0 else None
+        if count is None or not index.device_counts.is_zero(count) or is_shut_out(ctx, counted):
+            continue
+        holder = index.parent(counted)
+        loop = index.parent(holder) if isinstance(holder, ast.comprehension) else holder
+        started = [call for call in starters if loop is not None and index.tree.encloses(loop, call)]
+        if isinstance(loop, ast.For | ast.ListComp) and started:
+            message = f"`{ctx.text(count)}` is 0 on a TPU machine: no process is started, and the script ends quietly"
+            related = ((index.span(started[0]), "they are started here"),)
+            yield ctx.finding(count, message, severity=Severity.ERROR, help=_INSTEAD, related=related)
+
+
+def _is_0(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
