@@ -1,4 +1,4 @@
-"""Random generators of GPUs, kept for the length of a block."""
+"""Random generators of GPUs, kept for the length of a block or for a second run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,25 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.values import is_true
 
+_KEEPS = "torch.utils.checkpoint.get_device_states"
+_KNOWS_XLA = r"xla_model|\bxm\.[gs]et_rng_state"
+_INSTEAD = (
+    "Keep `xm.get_rng_state()` there, set it in front of the second run, and set what it was before behind that run "
+    "(`import torch_xla.core.xla_model as xm`)"
+)
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
+    yield from _forked(ctx)
+    for call in () if ctx.index.mentions(_KNOWS_XLA) else ctx.index.calls_to(_KEEPS):
+        message = (
+            "`get_device_states` keeps the generators of GPUs alone: what is run again on an XLA device draws other "
+            "random numbers, dropout among them, and its gradients are those of another run"
+        )
+        yield ctx.finding(call, message, help=_INSTEAD)
+
+
+def _forked(ctx: FileContext) -> Iterator[Finding]:
     for call in ctx.index.calls_to("torch.random.fork_rng"):
         given = {item.arg: item.value for item in call.keywords}
         devices = given.get("devices", call.args[0] if call.args else None)
