@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding, Severity
-from tpulint_rules.distributed._own_device import is_shut_out
 
 _STARTERS = (
     "subprocess.Popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "os.system", "os.popen",
@@ -25,7 +24,7 @@ def programs_for_none(ctx: FileContext) -> Iterator[Finding]:
     for counted in index.calls_to("builtins.range"):
         is_from_0 = len(counted.args) == 1 or (len(counted.args) == 2 and _is_0(counted.args[0]))
         count = counted.args[-1] if is_from_0 else None
-        if count is None or not index.device_counts.is_zero(count) or is_shut_out(ctx, counted):
+        if count is None or not index.device_counts.is_zero(count) or _is_asked_before(ctx, counted):
             continue
         holder = index.parent(counted)
         loop = index.parent(holder) if isinstance(holder, ast.comprehension) else holder
@@ -34,6 +33,15 @@ def programs_for_none(ctx: FileContext) -> Iterator[Finding]:
             message = f"`{ctx.text(count)}` is 0 on a TPU machine: no process is started, and the script ends quietly"
             related = ((index.span(started[0]), "they are started here"),)
             yield ctx.finding(count, message, severity=Severity.ERROR, help=_INSTEAD, related=related)
+
+
+def _is_asked_before(ctx: FileContext, counted: ast.Call) -> bool:
+    """Whether the same code asks for the number: ``if not count: sys.exit("no GPU")`` ends it with a word."""
+    index = ctx.index
+    function = index.function_of(counted)
+    tests = (node.test for node in index.tree.parents if isinstance(node, ast.If | ast.IfExp | ast.Assert))
+    asked = (part for test in tests if index.function_of(test) is function for part in (test, *index.tree.inside(test)))
+    return any(isinstance(part, ast.expr) and index.device_counts.is_count(part) for part in asked)
 
 
 def _is_0(node: ast.expr) -> bool:
