@@ -19,6 +19,7 @@ from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
+from tpulint.semantic.wrapped_modules import wrapped, wraps_itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class ImportedClasses:
             return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute):
-            bindings = tuple(binding for binding in bindings if not _wraps_itself(binding, node))
+            bindings = tuple(binding for binding in bindings if not wraps_itself(binding, node))
         if isinstance(node, ast.Attribute) and not bindings:
             return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
         if any(isinstance(binding.value, ast.List) and not binding.value.elts for binding in bindings):
@@ -269,7 +270,7 @@ class ImportedClasses:
         for value in objects_returned(found):
             if other.imported.classes.is_elsewhere(value):
                 continue
-            given = self._handed.given_back(call, found, _wrapped(other.names, value))
+            given = self._handed.given_back(call, found, wrapped(other.names, value))
             if given is None:
                 parts.append(other.imported.classes_here(value, other, depth + 1))
             else:
@@ -304,16 +305,3 @@ class ImportedClasses:
             return None
         methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == func.attr]
         return methods[0] if len(methods) == 1 and func.value.id == "self" else None
-
-
-def _wrapped(names: Names, value: ast.expr) -> ast.expr:
-    """``net`` of ``DistributedDataParallel(net)``"""
-    while isinstance(value, ast.Call) and value.args and names.qualified(value.func) in facts.MODULE_WRAPPERS:
-        value = value.args[0]
-    return value
-
-
-def _wraps_itself(binding: Binding, node: ast.Attribute) -> bool:
-    """``self.net = self.to_device(self.net)``: it stays of the class that it was made of."""
-    given = values_given(binding.value) if isinstance(binding.value, ast.Call) and not binding.path else []
-    return any(isinstance(item, ast.Attribute) and ast.dump(item) == ast.dump(node) for item in given)

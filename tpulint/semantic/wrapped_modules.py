@@ -1,0 +1,23 @@
+"""Modules within others that only wrap them: of the class that they were made of."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import values_given
+
+
+def wrapped(names: Names, value: ast.expr) -> ast.expr:
+    """``net`` of ``DistributedDataParallel(net)``"""
+    while isinstance(value, ast.Call) and value.args and names.qualified(value.func) in facts.MODULE_WRAPPERS:
+        value = value.args[0]
+    return value
+
+
+def wraps_itself(binding: Binding, node: ast.Attribute) -> bool:
+    """``self.net = self.to_device(self.net)``: it stays of the class that it was made of."""
+    given = values_given(binding.value) if isinstance(binding.value, ast.Call) and not binding.path else []
+    return any(isinstance(item, ast.Attribute) and ast.dump(item) == ast.dump(node) for item in given)
