@@ -111,6 +111,29 @@ def test_other_modules_that_move_behind_an_optimizer(moved: str, built: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("Averaged(D, rate=0.9)", True),
+        ("Averaged(network=D)", True),
+        ("averages.Averaged(D)", True),
+        ("Averaged(G)", False),  # of another
+        ("averaged(D)", False),  # a function
+        ("timm.utils.ModelEmaV2(D)", False),  # it copies
+        ("optim.swa_utils.AveragedModel(D)", False),
+        ("Recorder(D)", False),  # of the file
+        ("Trainer(D)", False),  # seen, and no module
+    ],
+)
+def test_what_classes_nobody_sees_are_given_moves_with_them(tmp_path: Path, made: str, told: bool) -> None:
+    imports = "import averages, timm\nfrom averages import Averaged, averaged\nfrom trainers import Trainer\n"
+    own = "class Recorder:\n    def __init__(self, net): ...\n    def to(self, device): ...\n"
+    (tmp_path / "trainers.py").write_text(own.replace("Recorder", "Trainer"))
+    (tmp_path / "main.py").write_text(f"{imports}{START}{own}{OF_D}\nkept = {made}\nkept.to('cuda')\n{TRAINED}")
+    assert tpulint("main.py", "--select", "TPU303", "--fix", "--unsafe-fixes", cwd=tmp_path).status == 0
+    assert (FLAG in (tmp_path / "main.py").read_text()) == told
+
+
+@pytest.mark.parametrize(
     ("taken", "is_list"),
     [
         ("list(D.parameters())", True),

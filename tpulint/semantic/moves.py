@@ -11,11 +11,12 @@ from tpulint.semantic.creations import Creation, Creations
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.imported import Imported
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.swap_flag import SwapFlag
-from tpulint.semantic.torch_facts import RUNTIME
+from tpulint.semantic.torch_facts import COPYING_CLASSES, RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
@@ -50,12 +51,15 @@ class Move:
 class Moves:
     """All moves of modules in one file, and the order in which things happen."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, kinds: Kinds) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, kinds: Kinds, imported: Imported
+    ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
         self._kinds = kinds
+        self._imported = imported
         self.creations = Creations(tree, names, flow, definitions)
         self.collected = CollectedObjects(tree, names, definitions, self.creations)
         self.swap_flag = SwapFlag(tree, names)
@@ -84,12 +88,22 @@ class Moves:
             if not one.path:
                 yield from self.collected.parts_kept(one.node)
             made = one.node
-            if one.path or not isinstance(made, ast.Call) or self._kinds.value(made).kind is not Kind.MODULE:
+            if one.path or not isinstance(made, ast.Call) or not self._takes_modules_along(made):
                 continue
             yield from self.collected.parts_given(made)
             for given in values_given(made):
                 if not isinstance(given, ast.Starred) and self._kinds.value(given).kind in (Kind.MODULE, Kind.UNKNOWN):
                     yield from (part for part in self.creations.of(given) if not part.path)
+
+    def _takes_modules_along(self, made: ast.Call) -> bool:
+        """Whether what a call makes is a module, or of a class nobody sees, which is one as it has what moves it."""
+        name, kind = self._names.qualified(made.func) or "", self._kinds.value(made).kind
+        if name.startswith(COPYING_CLASSES):
+            return False
+        if kind is not Kind.UNKNOWN:
+            return kind is Kind.MODULE
+        is_class = name.rpartition(".")[2][:1].isupper() and "." in name and not name.startswith("torch.")
+        return is_class and self._imported.definition(made.func) is None
 
     # ---------------------------------------------------------------- where a move goes
 

@@ -271,7 +271,7 @@ class Topics:
     xla_devices: XlaDevices = topic()
     """Variables that hold the XLA device."""
 
-    moves: Moves = topic("tree", "names", "flow", "definitions", "kinds")
+    moves: Moves = topic("tree", "names", "flow", "definitions", "kinds", "imported")
     """Modules moved to the device, and what happens before."""
 
     handed_moves: HandedMoves = topic()

@@ -226,6 +226,9 @@ LOADING_METHODS = frozenset({"from_pretrained", "from_config", "load_from_checkp
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})
 """Calls that give another object like the one that they are given."""
 
+COPYING_CLASSES = ("torch.optim.swa_utils.", "timm.utils.ModelEma")
+"""Classes under these names keep a copy of the module that they are given, and leave the module where it is."""
+
 MODULE_PREFIXES = ("torchvision.models.", "timm.create_model", "segmentation_models_pytorch.")
 """Calls under these names give modules."""
 
