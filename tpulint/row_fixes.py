@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tpulint.card import MappingRow
     from tpulint.context import FileContext, FixBuilder
 
-_LEFT_OUT = "The message about the GPU is left out."
 _IN_EVERY_TURN = "As the boundary of a step it stands in every turn, whatever the device."
 _LEADING_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 
@@ -59,7 +58,9 @@ def fix_of(ctx: FileContext, node: ast.Attribute | ast.Name, where: ast.AST, row
 
         return take_out(ctx, node, row)
     if row.action == "unsupported":
-        return _leave_out_report(ctx, node, row)
+        from tpulint.left_out_reports import leave_out_report
+
+        return leave_out_report(ctx, node, row)
     if row.since and ctx.target.version < parse_version(row.since):
         return None
     if _builds_device_name(ctx, node):
@@ -146,30 +147,6 @@ def _is_said_before(ctx: FileContext, call: ast.Call, row: MappingRow) -> bool:
 
 def _given(call: ast.Call) -> list[str]:
     return [ast.dump(item) for item in (*call.args, *call.keywords)]
-
-
-def _leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixBuilder | None:
-    """A statement that prints nothing but what fails here goes; what reads as nothing may stay."""
-    statement = ctx.index.statement_of(node)
-    features = ctx.index.devices.features
-    loop = next((item for item in ctx.index.tree.ancestors(statement) if features.mentions.is_report_loop(item)), None)
-    if isinstance(loop, ast.For):
-        fix = ctx.fix("Remove the message about the GPUs", Applicability.UNSAFE, _LEFT_OUT, Scope.STATEMENT)
-        fix.delete(loop)
-        return fix
-    if row.severity or next(ctx.index.devices.features.mentions.cuda_reports([statement]), None) is None:
-        return None
-    assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    inside = ctx.index.tree.inside
-    asked = next((call for call in inside(statement) if isinstance(call, ast.Call) and call.func is node), None)
-    if asked is None:
-        return None
-    told = {part for call in (asked, statement.value.func) for part in (call, *inside(call))}
-    if any(isinstance(part, ast.Name) and part not in told for part in inside(statement)):
-        return None  # it tells something else as well
-    fix = ctx.fix("Remove the message about the GPU", Applicability.UNSAFE, _LEFT_OUT, Scope.STATEMENT)
-    fix.delete(statement)
-    return fix
 
 
 def applicability_of(ctx: FileContext, row: MappingRow) -> Applicability:

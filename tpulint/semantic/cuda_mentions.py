@@ -19,7 +19,7 @@ REPORTS = CUDA_ONLY_NAMES | CUDA_REPORTS
 PRINTING = frozenset({"print", "info", "debug", "warning", "warn", "log", "write", "pprint", "error"})
 _DUMPING = frozenset({"dump", "dumps", "safe_dump"})
 """Functions that turn a value into text for others to read, beside those that print."""
-_READINGS = frozenset({
+READINGS = frozenset({
     "torch.cuda.mem_get_info", "torch.cuda.get_device_properties", "torch.cuda.get_device_capability",
     "torch.cuda.utilization", "torch.cuda.memory_usage", "torch.cuda.temperature", "torch.cuda.power_draw",
     "torch.cuda.can_device_access_peer", "pynvml", "nvidia_smi", "GPUtil",
@@ -69,7 +69,7 @@ class CudaMentions:
 
     def reads_cuda(self, code: ast.AST) -> bool:
         """Whether code reads what the CUDA driver alone can tell, and raises where there is none."""
-        return self.are_in(code, _READINGS)
+        return self.are_in(code, READINGS)
 
     # ---------------------------------------------------------------- what is only told
 
@@ -172,7 +172,7 @@ class CudaMentions:
         if not isinstance(target, ast.Name) or not self.reads_cuda(statement):
             return []
         uses = [self._tree.statement_of(name) for name in self._index.names.loads_of(target)]
-        return uses if all(_tells(use) for use in uses) else []
+        return uses if all(tells(use) for use in uses) else []
 
     def is_report_loop(self, statement: ast.AST) -> bool:
         """Whether a loop tells about each GPU and does nothing else: ``for i in range(n): s += properties(i).name``."""
@@ -185,7 +185,7 @@ class CudaMentions:
                 own |= {target.id for target in item.targets if isinstance(target, ast.Name)}
                 if not self.reads_cuda(item):
                     return False
-            elif not _tells(item):
+            elif not tells(item):
                 return False
         function = self._tree.function_of(statement)
         return not any(
@@ -197,20 +197,20 @@ class CudaMentions:
         )
 
 
-def _tells(statement: ast.stmt) -> bool:
+def tells(statement: ast.stmt) -> bool:
     """``print(...)``, or text that is added to other text."""
     if isinstance(statement, ast.AugAssign):
-        return isinstance(statement.op, ast.Add) and _is_text(statement.value)
+        return isinstance(statement.op, ast.Add) and is_text(statement.value)
     call = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(call, ast.Call) and last_name(call.func) in PRINTING
 
 
-def _is_text(node: ast.expr) -> bool:
+def is_text(node: ast.expr) -> bool:
     """An f-string, or a text that is filled in."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         node = node.func.value
     if isinstance(node, ast.BinOp):
-        return _is_text(node.left)
+        return is_text(node.left)
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
