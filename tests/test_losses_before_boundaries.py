@@ -98,3 +98,26 @@ def test_a_number_that_is_added_to_a_total_of_the_device(tmp_path: Path) -> None
     lines = [line.strip() for line in path.read_text().splitlines()]
     at = lines.index("torch_xla.sync()")
     assert lines[at - 1 : at + 2] == ["total += len(x)", "torch_xla.sync()", "count += 1"]
+
+
+@pytest.mark.parametrize(("test", "is_behind"), [
+    ("LooseVersion(torch.__version__) < LooseVersion('0.3')", True),
+    ("version.parse(torch.__version__) < version.parse('0.3')", True),
+    ("tuple(int(x) for x in torch.__version__.split('.')[:2]) < (0, 3)", True),
+    ("stamp(a) < 3", False),  # who knows
+])  # fmt: skip
+def test_a_loss_that_asks_for_a_version(test: str, is_behind: bool, tmp_path: Path) -> None:
+    losses = f"""\
+    import torch
+    from distutils.version import LooseVersion
+    from packaging import version
+    from stamps import stamp
+
+
+    def Distance(a, b):
+        if {test}:
+            return (a - b).abs().sum() / a.numel()
+        return (a - b).abs().mean()
+    """
+    lines = ported(tmp_path, "Distance(output, y.to(device))", losses)
+    assert (lines.index("torch_xla.sync()") > lines.index("loss = Distance(output, y.to(device))")) is is_behind

@@ -1737,7 +1737,16 @@ def test_functions_of_other_files_between_update_and_boundary(tmp_path: Path, ca
     assert "torch_xla.sync()" in text
 
 
-@pytest.mark.parametrize(("collective", "is_work"), [("all_reduce(found)", True), ("barrier()", False)])
+@pytest.mark.parametrize(
+    ("collective", "is_work"),
+    [
+        ("all_reduce(found)", True),
+        ("all_reduce(found, async_op=True).wait()", True),
+        ("all_reduce(found, async_op=True); sent = torch.distributed.reduce(found, 0); sent.wait()", True),
+        ("all_reduce(found); losses.wait()", False),
+        ("barrier()", False),
+    ],
+)
 def test_metrics_that_processes_add_up_between_update_and_boundary(
     tmp_path: Path, collective: str, is_work: bool
 ) -> None:

@@ -35,6 +35,11 @@ _WITHOUT_DEVICE = frozenset(
     )
 )  # fmt: skip
 """What needs nothing of the device: questions, and a barrier, for which torch_xla's process group does nothing."""
+_OF_HOST = (
+    "builtins.", "math.", "collections.", "itertools.", "copy.",
+    "packaging.version.", "distutils.version.", "pkg_resources.parse_version", "torch.torch_version.",
+)  # fmt: skip
+"""Beginnings of the names of what computes with values of the host, the versions of packages among them."""
 _METRICS = ("torchmetrics.", "torcheval.metrics.")
 
 
@@ -107,7 +112,7 @@ class StatementWork:
                 return Work.HOST
             if name.startswith(("torch.cuda.", "torch.save", "torch.distributed.", "torch.accelerator.")):
                 return Work.READ
-            if name.startswith(("builtins.", "math.", "collections.", "itertools.", "copy.")):
+            if name.startswith(_OF_HOST):
                 return Work.HOST if name not in ("builtins.open", "builtins.input", "builtins.exit") else Work.READ
             if name.startswith(("torch.", "torch_xla.", "tpulint_runtime.")):
                 return Work.DEVICE
@@ -143,6 +148,8 @@ class StatementWork:
                 return Work.DEVICE if any(kind is Kind.TENSOR for kind in arguments) else Work.HOST
             if call.func.attr in facts.IN_PLACE_METHODS:
                 return Work.DEVICE
+            if call.func.attr == "wait" and self._is_collective(call.func.value):
+                return Work.HOST  # what is recorded waits for nothing
         return Work.DEVICE if self._gives_tensor(call) else Work.READ
 
     def _done_by(self, call: ast.Call, depth: int) -> Work | None:
@@ -194,6 +201,14 @@ class StatementWork:
         if not isinstance(parent, ast.AugAssign) or parent.value is not node:
             return False
         return isinstance(parent.target, ast.Name) and self._kinds.is_on_device(parent.target)
+
+    def _is_collective(self, node: ast.expr) -> bool:
+        """Whether an expression is what a collective gives that is told not to wait, ``async_op=True``."""
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        values = [binding.value for binding in bindings] if bindings else [node]
+        return all(
+            isinstance(value, ast.Call) and self._names.qualified(value.func) in _COLLECTIVES for value in values
+        )
 
     def _is_metric(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Name):
