@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from marked_files import SETUP, agree
 
 MEASURES = """\
@@ -548,3 +549,56 @@ def test_values_of_a_dictionary_that_nothing_of_the_device_was_given_for(tmp_pat
     agree(tmp_path, "TPU101", program=LOSSES.format("", "losses = losses_of(y.numpy(), 3)"))
     given = "compute = functools.partial(losses_of, 3, weight=2)\n        losses = compute()"
     agree(tmp_path, "TPU101", program=LOSSES.format("", given))
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "is_told"),
+    [
+        ("losses_of(model(x), x)", "{name: values * 0.5 for name, values in losses.items()}", True),
+        ("losses_of(model(x), x)", "losses", True),
+        ("noise.losses_of(model, x)", "losses", True),
+        ("losses_of(y.numpy(), 3)", "losses", False),
+        ("losses_of(model(x), x)", "{'rate': 0.5}", False),
+        ("dict(zip(names, [1.0]))", "losses", False),
+    ],
+)
+def test_a_dictionary_of_losses_that_a_function_of_another_file_is_given(
+    tmp_path: Path, made: str, given: str, is_told: bool
+) -> None:
+    start, _, turn = LOSSES.partition("    def log(losses):\n")
+    body, _, loop = turn.partition("\n\n    for x, y")
+    program = (
+        start.replace("losses_of\n", "losses_of, noise, names\n    from logs import log\n") + "\n    for x, y" + loop
+    )
+    program = program.format(f"losses = {made}")
+    program = program.replace("{name: values * 0.5 for name, values in losses.items()}", given)
+    logs = "    def log(losses):\n" + body.format("  # TPU101" if is_told else "") + "\n"
+    agree(tmp_path, "TPU101", program=program, logs=logs)
+
+
+@pytest.mark.parametrize(
+    ("asked", "trained", "is_told"),
+    [
+        ("batch[at : at + 4].to(device)", "parts['loss'].backward()", True),
+        ("batch[at : at + 4].to(device)", "pass", False),
+        ("batch.layers[at : at + 4].to(device)", "parts['loss'].backward()", False),
+    ],
+)
+def test_a_few_samples_of_what_a_function_is_given_to_train_on(
+    tmp_path: Path, asked: str, trained: str, is_told: bool
+) -> None:
+    program = f"""
+    from unseen import losses_of
+
+    def train(batch):
+        for at in range(0, 8, 4):
+            parts = losses_of({asked})
+            {trained}
+            print(parts["size"].detach().cpu().numpy()){"  # TPU101" if is_told else ""}
+
+    for x, y in loader:
+        train(x)
+        model(y.to(device)).sum().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101", program=SETUP + program)

@@ -204,6 +204,8 @@ class OutsideCall(NamedTuple):
     """Whether the step that makes the call runs the backward pass of what it gives: the step ends there."""
     wrapped: tuple[str, ...] = ()
     """Parameters that are given a model in a wrapper for several GPUs, where the file of the function loads states."""
+    results: tuple[str, ...] = ()
+    """Parameters that are given what a function nobody sees into made of tensors of the device, or a dict of such."""
 
 
 class OutgoingCall(NamedTuple):

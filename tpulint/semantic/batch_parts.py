@@ -28,10 +28,11 @@ class BatchParts:
     def has(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a variable is a part of what a loop deals out: ``for x, y in ...``, ``x = batch["x"]``.
 
-        Or what is asked of it at once: ``batch["x"].to(device)``.
+        Or what is asked of it at once: ``batch["x"].to(device)``. A few samples of a part, ``x[i : i + 8]``, are one.
         """
         if isinstance(node, ast.Subscript):
-            return self._is_dealt(node.value)
+            is_cut = isinstance(node.slice, ast.Slice) and depth < _PARTS
+            return self._is_dealt(node.value) or (is_cut and self.has(node.value, depth + 1))
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and depth < _PARTS else ()
         return bool(bindings) and all(self._is_bound_to_one(binding, depth) for binding in bindings)
 

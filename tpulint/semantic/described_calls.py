@@ -116,11 +116,20 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         left=flags_left(call, definition.node, given),
         trains_on_device=trains_on_device(index, definition) if turn == NOW_AND_THEN else _steps(index, definition),
         gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
+        results=tuple(name for name, item in given if turn and _is_unseen_result(index, item)),
         wrapped=tuple(
             name for name, item in given if definition.file.source.has_any(LOADS) and is_wrapped(index, item)
         ),
     )
     return OutgoingCall(definition.file.source.path, outside)
+
+
+def _is_unseen_result(index: SemanticIndex, item: ast.expr) -> bool:
+    """Whether all that is known of a value, or of what a dict holds, is that it was made of the device's tensors."""
+    is_known = index.kind(item) is not (Kind.HOST if isinstance(item, ast.DictComp) else Kind.UNKNOWN)
+    if is_known or _element_given(index, item).kind is not Kind.UNKNOWN:
+        return False
+    return index.kinds.unseen.is_made_of_device(item)
 
 
 def _object_called(call: ast.Call, first: list[ast.arg]) -> Iterator[tuple[str, ast.expr]]:

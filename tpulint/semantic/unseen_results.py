@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False
@@ -25,23 +26,49 @@ _HOPS = frozenset({"assign", "loop", "parameter"})
 class UnseenResults:
     """Asked by :class:`Kinds` for variables of which a number is wanted."""
 
-    def __init__(self, kinds: Kinds, names: Names, flow: Flow, definitions: Definitions) -> None:
+    def __init__(
+        self,
+        kinds: Kinds,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        outside: Sequence[OutsideCall],
+    ) -> None:
         self._kinds = kinds
+        self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
+        self._given_outside = {(call.function, name) for call in outside for name in call.results}
 
     def is_device_tensor(self, binding: Binding, depth: int) -> bool:
         """Whether a variable, asked for a number, is of the result of a function that is given the device's tensors."""
+        if binding.kind == "parameter":
+            return self._comes_so(binding)
         if binding.kind not in ("assign", "loop") or binding.value is None:
             return False
         made = _dict_of(binding.value) if binding.kind == "loop" else binding.value
-        for call in [] if made is None else self._calls_behind(made, _HOPS):
-            if self._is_run_by_module(call, depth) or any(
-                self._kinds.holds_device(item, depth) for item in self._given(call)
+        return made is not None and self.is_made_of_device(made, depth)
+
+    def is_made_of_device(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a value, or what a dict holds, is the result of a function that is given the device's tensors."""
+        for source in self._sources(node, _HOPS):
+            if isinstance(source, Binding):
+                if self._comes_so(source):
+                    return True
+            elif self._is_run_by_module(source, depth) or any(
+                self._kinds.holds_device(item, depth) for item in self._given(source)
             ):
                 return True
         return False
+
+    def _comes_so(self, parameter: Binding) -> bool:
+        """Whether calls in other files give such a result for a parameter."""
+        function = parameter.statement
+        if not self._given_outside or not isinstance(function, FUNCTIONS):
+            return False
+        return (qualified_in_file(self._tree, function), parameter.name) in self._given_outside
 
     def _given(self, call: ast.Call) -> list[ast.expr]:
         """What a call gives, and what ``compute = partial(losses, model, x)`` has given before ``compute()``."""
@@ -58,27 +85,30 @@ class UnseenResults:
         kinds = self._kinds
         return owner is not None and kinds.mentions_device and kinds.value(owner, depth).kind is Kind.MODULE
 
-    def _calls_behind(self, node: ast.expr, hops: frozenset[str]) -> Iterator[ast.Call]:
-        """The calls of which a value is the result: ``made[0] if type(made) is tuple else made``, ``made = f(x)``.
+    def _sources(self, node: ast.expr, hops: frozenset[str]) -> Iterator[ast.Call | Binding]:
+        """The calls of which a value is the result, or the parameters that it is given for.
 
-        So is a dictionary of what is made of the values of another one, ``{k: v * 2 for k, v in f(x).items()}``.
+        ``made[0] if type(made) is tuple else made`` of ``made = f(x)``, and a dictionary of what is made of the values
+        of another one, ``{k: v * 2 for k, v in f(x).items()}``.
         """
         if isinstance(node, ast.Call):
             yield node
         elif isinstance(node, ast.IfExp):
-            yield from self._calls_behind(node.body, hops)
-            yield from self._calls_behind(node.orelse, hops)
+            yield from self._sources(node.body, hops)
+            yield from self._sources(node.orelse, hops)
         elif isinstance(node, ast.Subscript | ast.UnaryOp):
-            yield from self._calls_behind(node.value if isinstance(node, ast.Subscript) else node.operand, hops)
+            yield from self._sources(node.value if isinstance(node, ast.Subscript) else node.operand, hops)
         elif isinstance(node, ast.BinOp):
-            yield from self._calls_behind(node.left, hops)
-            yield from self._calls_behind(node.right, hops)
+            yield from self._sources(node.left, hops)
+            yield from self._sources(node.right, hops)
         elif isinstance(node, ast.DictComp):
-            yield from self._calls_behind(node.value, hops)
+            yield from self._sources(node.value, hops)
         elif isinstance(node, ast.Name):
             for binding in self._flow.reaching(node):
+                if binding.kind == "parameter":
+                    yield binding
                 for made in self._made_of(binding) if binding.kind in hops else ():
-                    yield from self._calls_behind(made, hops - {binding.kind})
+                    yield from self._sources(made, hops - {binding.kind})
 
     def _made_of(self, binding: Binding) -> list[ast.expr]:
         """What a variable is, or is a value of, by this binding."""
