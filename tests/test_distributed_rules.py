@@ -215,11 +215,35 @@ def test_namespace_gets_the_number_in_each_process() -> None:
     body = text[text.index("def worker") : text.index("def main")]
     # The rank of the first process of a machine is a multiple of the number as well, and must not become the number.
     assert "args.rank = xr" not in body
-    assert body.index("args.ngpus = xr.world_size()") < body.index("args.rank = args.rank * args.ngpus + gpu")
+    assert body.index("args.ngpus = xr.local_device_count()") < body.index("args.rank = args.rank * args.ngpus + gpu")
     assert "args.world_size = xr.world_size()" in body
     assert 'add_argument("--backend", default="xla")' in text
     assert "    torch_xla.launch(worker, args=(args,))\n" in text
     assert "worker(0, args)" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "asked"),
+    [
+        ("n_gpus_per_node", "print(64 // n_gpus_per_node)", "local_device_count"),
+        ("n_gpus", "print(n_gpus * 3 + at)", "local_device_count"),
+        ("n_gpus", "print(n_gpus * 3 + 1)", "world_size"),
+        ("n_gpus_per_node", "print(DistributedSampler([], num_replicas=n_gpus_per_node, rank=at))", "world_size"),
+    ],
+)
+def test_the_number_of_gpus_of_one_machine_of_several(name: str, use: str, asked: str) -> None:
+    text = f"""\
+import torch
+import torch.multiprocessing as mp
+from torch.utils.data.distributed import DistributedSampler
+
+def train(at, {name}):
+    {use}
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=torch.cuda.device_count(), args=(torch.cuda.device_count(),))
+"""
+    assert f"    {name} = xr.{asked}()\n    {use}\n" in fixed(text).text
 
 
 def test_xla_script_trains_one_model_on_shared_out_samples() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.launches import Launch
 
-_SAYS_HOW_MANY = ("world_size", "num_replicas")
+SAYS_HOW_MANY = ("world_size", "num_replicas")
 """Keywords whose value is the number of all processes."""
 _SHARING = (ast.Div, ast.FloorDiv)
 _ROUNDING = frozenset({"builtins.int", "builtins.max", "builtins.round"})
@@ -82,7 +82,7 @@ class Handovers:
     def _says_how_many(self, attribute: str) -> bool:
         """Whether an attribute is passed where the number of all processes belongs."""
         parents = [self._index.parent(load) for load in _attribute_loads(self._index, attribute)]
-        return any(isinstance(parent, ast.keyword) and parent.arg in _SAYS_HOW_MANY for parent in parents)
+        return any(isinstance(parent, ast.keyword) and parent.arg in SAYS_HOW_MANY for parent in parents)
 
     def is_needed(self, handover: Handover, parameter: ast.arg) -> bool:
         """Whether a launched function uses the number."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FUNCTIONS, FunctionNode
-from tpulint.semantic.handovers import Handovers
+from tpulint.semantic.handovers import SAYS_HOW_MANY, Handovers
 from tpulint.semantic.launches import SPAWN, Launch
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import is_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import Folding
+
+_OF_MACHINE = r"(?i)per_?(?:node|host|machine)|local"
 
 
 def xla_launch(ctx: FileContext, launch: Launch, *, per_gpu: bool) -> FixBuilder:
@@ -131,7 +135,11 @@ def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: C
         for function, parameter in item.parameters:
             if handed.is_needed(item, parameter):
                 target = parameter.arg + (f".{item.attribute}" if item.attribute else "")
-                asked = fix.emit.world_size(function.body[0], target)
+                if not ctx.portable and _is_of_machine(ctx, function, item.attribute or parameter.arg):
+                    runtime = fix.use("torch_xla.runtime", alias="xr", at=function.body[0])
+                    asked = f"{runtime}.local_device_count()"
+                else:
+                    asked = fix.emit.world_size(function.body[0], target)
                 shares = [] if ctx.portable else [ctx.text(statement) for statement in handed.shares(item)]
                 lines.setdefault(function, []).extend([f"{target} = {asked}", *shares])
     for function, assignments in lines.items():
@@ -146,3 +154,28 @@ def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: C
             fix.give_up()
         else:
             fix.insert_at_start(function, "\n".join(assignments))
+
+
+def _is_of_machine(ctx: FileContext, function: FunctionNode, count: str) -> bool:
+    """Whether a number is that of one machine of several: ``n_gpus_per_node``, or ``rank = node * n_gpus + gpu``.
+
+    One that is given for that of all processes is theirs, whatever its name: there is one machine then.
+    """
+    tree = ctx.index.tree
+    loads = [*tree.names_called(count), *tree.attributes_called(count)]
+    if any(isinstance(user := tree.parents[load], ast.keyword) and user.arg in SAYS_HOW_MANY for load in loads):
+        return False
+    first = [*function.args.posonlyargs, *function.args.args][:1]
+    mine = [load for load in loads if first and tree.function_of(load) is function]
+    return re.search(_OF_MACHINE, count) is not None or any(_is_part_of_rank(tree, load, first[0]) for load in mine)
+
+
+def _is_part_of_rank(tree: SyntaxTree, load: ast.AST, process: ast.arg) -> bool:
+    """``node * n_gpus + gpu``"""
+    product = tree.parents[load]
+    rank = tree.parents[product]
+    if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+        return False
+    if not isinstance(rank, ast.BinOp) or not isinstance(rank.op, ast.Add):
+        return False
+    return any(isinstance(side, ast.Name) and side.id == process.arg for side in (rank.left, rank.right))

@@ -15,7 +15,7 @@ _ASKS = ("torch.distributed.get_backend", "torch.distributed.distributed_c10d.ge
 _COMPARED = "the backend is compared with NCCL, which it is not on a TPU machine"
 _METHOD = 'init_method="xla://"'
 _FROM_THE_RUNTIME = ("world_size", "rank", "device_id")
-_RUNTIME_NUMBERS = ("torch_xla.runtime.world_size", "torch_xla.runtime.global_ordinal")
+_RUNTIME_NUMBERS = tuple(f"torch_xla.runtime.{name}" for name in ("world_size", "global_ordinal", "local_device_count"))
 _COMPARES_XLA = r"(?:==|!=)\s*[\"']xla[\"']|\bin\s*[(\[{][^)\]}\n]*[\"']xla[\"']|\b(?:use|is_torch)_(?:xla|tpu)"
 """Where whoever wrote it thought of XLA."""
 
