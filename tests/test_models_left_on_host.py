@@ -188,3 +188,48 @@ def test_sparse_matrices_of_programs_without_a_device(tmp_path: Path, model: str
     made = dedent(SPARSE.replace("MARK", "  # TPU007" if "cuda" in model else ""))
     used = dedent(USES_SPARSE.replace("MODEL", model)).split("to_sparse\n", 1)[1]
     agree(tmp_path, "TPU007", train=made + used)
+
+
+SHOWN = """\
+import torch
+from torch import nn
+
+net = nn.Linear(8, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+total = 0.0
+for x in torch.randn(8, 4, 8):
+    optimizer.zero_grad()
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+USE
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "is_shown"),
+    [
+        ("print(device)", True),
+        ("print(f'on {device}', torch.cuda.device_count())", True),
+        ("pass", True),
+        ("net.to(device)", False),
+        ("x = torch.ones(4, device=device)", False),
+        ("train(net, device)", False),
+        ("with device: x = torch.ones(4)", False),
+        ("other = device", False),
+        ("x = torch.cuda.FloatTensor(4)", False),
+        ("# net.to(device): see DataParallel, and torch.set_default_device", True),
+        ("torch.set_default_device(device)", False),
+    ],
+)
+def test_a_loop_beside_a_device_that_is_only_shown(tmp_path: Path, use: str, is_shown: bool) -> None:
+    """All that it trains is on the host, before and after the fix of the device."""
+    (tmp_path / "main.py").write_text(SHOWN.replace("USE", use))
+    for _ in range(2):
+        tpulint("--fix", "--unsafe-fixes", "--select", "ALL", "main.py", cwd=tmp_path)
+        text = (tmp_path / "main.py").read_text()
+        assert ("torch_xla.sync()" not in text) is is_shown
+        assert not is_shown or "    total += loss.item()\n" in text
+        assert "device = torch_xla.device()" in text

@@ -15,6 +15,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import CONSTRUCTOR, OutsideCall
 from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.shown_devices import only_shows_device
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Side
 from tpulint.source import SourceFile
@@ -58,18 +59,27 @@ class HostOnly:
     """Asks whether everything in a file that speaks of devices speaks of the CPU."""
 
     def __init__(
-        self, tree: SyntaxTree, names: Names, flow: Flow, definitions: Definitions, imported: Imported
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        imported: Imported,
+        outside: Sequence[OutsideCall],
     ) -> None:
         self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
         self._imported = imported
+        self._is_alone = not outside and not imported.knows_others
 
     @property
     def is_certain(self) -> bool:
         """Whether a model of the file goes to the CPU, or tensors are made there, and nothing goes elsewhere."""
         text = self._tree.source.text
+        if self._is_alone and only_shows_device(self._tree, self._names):
+            return True
         if "cpu" not in text:
             return False
         text = re.sub(_GENERATORS, "", self._without_branches_for_cuda())

@@ -67,7 +67,7 @@ class Kinds:
         self.hooks = Hooks(tree, names)
         self.graph_parts = GraphParts(tree, flow, definitions)
         self.module_tensors = ModuleTensors(tree, names, definitions)
-        self.host = HostOnly(tree, names, flow, definitions, imported)
+        self.host = HostOnly(tree, names, flow, definitions, imported, outside)
         self._host_only = self.host.is_certain
         self.sides = Sides(self, tree, names, self._host_only)
         self.attributes = AttributeValues(self, tree, names, flow, definitions, imported)
