@@ -717,3 +717,43 @@ def test_lengths_that_go_on_with_what_is_sorted() -> None:
     result = lint(SourceFile.from_text(text), Settings(select=("TPU513",), fix=True, unsafe_fixes=True), CATALOGUE)
     assert "// 64" not in result.text
     assert len(result.findings) == 1
+
+
+TRIMMED = """\
+    import torch
+
+    def collate(batch):
+        ids, mask, lens, labels = map(torch.stack, zip(*batch))
+        LONGEST
+        return CUT
+    """
+TAKEN = """
+    from torch.utils.data import DataLoader
+    from fillers import collate
+
+    for ids, mask, labels in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):  # TPU301
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(ids.to(device)).flatten(0, 1), labels.to(device).flatten(), ignore_index=0)
+        loss.backward()
+        optimizer.step()
+    """
+
+
+@pytest.mark.parametrize(
+    ("longest", "cut"),
+    [
+        ("longest = max(lens).item()  # TPU513", "ids[:, :longest], mask[:, :longest], labels[:, :longest]"),
+        ("longest = int(mask.sum(1).max())  # TPU513", "ids[:, :longest], mask[:, :longest], labels[:, :longest]"),
+        ("longest = max(lens.tolist())  # TPU513", "[part[:, :longest] for part in (ids, mask, labels)]"),
+        ("longest = min(max(lens).item(), 40)  # TPU513", "ids[:, :longest], mask[:, :longest], labels[:, :longest]"),
+        ("longest = -(-max(lens).item() // 64) * 64", "ids[:, :longest], mask[:, :longest], labels[:, :longest]"),
+        ("longest = max((8, 16))", "ids[:, :longest], mask[:, :longest], labels[:, :longest]"),
+        ("first = max(lens).item()", "ids[:first], mask[:first], labels[:first]"),
+        ("start = min(lens).item()", "ids[:, :start], mask[:, :start], labels[:, :start]"),
+        ("offset = max(lens).item()", "ids[:, offset:], mask, labels"),
+    ],
+)
+def test_trimmed_batches(tmp_path: Path, longest: str, cut: str) -> None:
+    """Samples that are padded already, which are cut to the longest of their batch."""
+    fillers = TRIMMED.replace("LONGEST", longest).replace("CUT", cut)
+    agree(tmp_path, "TPU301,TPU513", main=SETUP + TAKEN, fillers=fillers)

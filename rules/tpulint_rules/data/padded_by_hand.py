@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.records import NamedTuple
+from tpulint.semantic import SemanticIndex
 from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
 from tpulint.semantic.origins import origins
 from tpulint.semantic.turn_code import STEP
@@ -19,6 +20,7 @@ from tpulint_rules.data._filled_sizes import filled_by, is_rounding
 from tpulint_rules.data._handed_lengths import leave_where_handed
 from tpulint_rules.data._largest_shapes import filled_by_largest
 from tpulint_rules.data._open_paddings import MULTIPLE
+from tpulint_rules.data._trimmed_batches import is_largest_of_samples, trimmed_by
 
 _FEW = 4
 """Rounded up to multiples of no more, nearly every batch still has its own length."""
@@ -40,6 +42,8 @@ class _Padding(NamedTuple):
     largest: ast.expr
     """The length of the longest sample, or the size of the largest image."""
     of_images: bool
+    is_cut: bool
+    """Whether the samples are longer, and cut to it."""
     use: ast.AST
     """Where it becomes the size of the batch."""
     turn: str
@@ -54,11 +58,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         found.setdefault(padding.largest, padding)
     for call, padding in found.items():
         what = "training batch" if padding.turn == STEP else "evaluation batch"
+        done = "cut" if padding.is_cut else "filled up"
         most, size = ("largest image", "size") if padding.of_images else ("longest sample", "length")
         yield ctx.finding(
             call,
-            f"each {what} is filled up to its {most}: the step is compiled again for each {size} that occurs",
-            None if padding.of_images else _fix(ctx, call, found),
+            f"each {what} is {done} to its {most}: the step is compiled again for each {size} that occurs",
+            None if padding.of_images else _fix(ctx, call, found, padding.is_cut),
             certainty=Certainty.LIKELY,
             help=_FEW_SIZES if padding.of_images else "",
             related=((ctx.index.span(padding.use), "the size of the batch"), *padding.source),
@@ -94,10 +99,14 @@ def _filled_in(
 ) -> Iterator[_Padding]:
     for call in nodes:
         if isinstance(call, _LENGTHS):
-            of_images = not _is_longest(ctx, call)
-            use = filled_by_largest(ctx, call) if of_images else _filling(ctx, call)
+            is_longest = _is_longest(ctx, call)
+            use = _filling(ctx, call, filled_by) if is_longest else filled_by_largest(ctx, call)
             if use is not None:
-                yield _Padding(call, of_images, use, turn, source)
+                yield _Padding(call, not is_longest, False, use, turn, source)
+            elif turn and (is_longest or is_largest_of_samples(ctx.index, call)):
+                cut = _filling(ctx, call, trimmed_by)
+                if cut is not None:
+                    yield _Padding(call, False, True, cut, turn, source)
 
 
 def _is_longest(ctx: FileContext, call: ast.expr) -> bool:
@@ -193,7 +202,9 @@ def _is_length(ctx: FileContext, node: ast.expr) -> bool:
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
-def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
+def _filling(
+    ctx: FileContext, call: ast.expr, sized_by: Callable[[SemanticIndex, ast.AST], ast.AST | None]
+) -> ast.AST | None:
     """Where the length becomes the size of a batch; None where it does not, or is rounded."""
     index = ctx.index
     parent = index.parent(call)
@@ -202,7 +213,7 @@ def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
     while isinstance(parent, ast.Call) and index.qualified_name(parent.func) in _AS_LONG:
         parent = index.parent(parent)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
-        return filled_by(index, call)
+        return sized_by(index, call)
     target = parent.targets[0]
     scope = index.names.scope_of(target)
     later = [one.statement for one in index.names.bindings_in(scope, target.id) if one.statement is not parent]
@@ -212,14 +223,17 @@ def _filling(ctx: FileContext, call: ast.expr) -> ast.AST | None:
     rounded = {item for use in uses for item in index.tree.ancestors(use) if is_rounding(item)}
     if not all(_is_to_few(ctx, item) for item in rounded):
         return None
-    return next((found for use in uses if (found := filled_by(index, use) or _cut(ctx, use)) is not None), None)
+    sized = (sized_by(index, use) or _cut(ctx, use, sized_by) for use in uses)
+    return next((found for found in sized if found is not None), None)
 
 
-def _cut(ctx: FileContext, use: ast.Name) -> ast.AST | None:
+def _cut(
+    ctx: FileContext, use: ast.Name, sized_by: Callable[[SemanticIndex, ast.AST], ast.AST | None]
+) -> ast.AST | None:
     """Where the length is a size that another variable has: ``size = min(longest, most)``."""
     around = ctx.index.parent(use)
     is_least = isinstance(around, ast.Call) and ctx.index.qualified_name(around.func) == "builtins.min"
-    return _filling(ctx, use) if is_least else None
+    return _filling(ctx, use, sized_by) if is_least else None
 
 
 def _rounds_little(ctx: FileContext, statement: ast.AST) -> bool:
@@ -244,14 +258,17 @@ def _is_to_few(ctx: FileContext, rounding: ast.AST) -> bool:
     return bool(known) and all(isinstance(number, int) and number <= _FEW for number in known)
 
 
-def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBuilder:
-    fix = ctx.fix(f"Fill up to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
+def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr], is_cut: bool) -> FixBuilder:
+    fix = ctx.fix(f"{'Cut' if is_cut else 'Fill up'} to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
     rounded = f"-(-{ctx.text(call)} // {MULTIPLE}) * {MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
     # What is sorted goes on with its lengths, in whatever of its parts.
     hands_all = _is_end_of_sorted(ctx, call)
-    leave_where_handed(ctx, fix, call, lambda part: hands_all or _is_of_lengths(ctx, part))
+    measured = {ast.dump(part) for part in ctx.index.tree.inside(call)} if is_cut else ()
+    leave_where_handed(
+        ctx, fix, call, lambda part: hands_all or ast.dump(part) in measured or _is_of_lengths(ctx, part)
+    )
     from tpulint_rules.data._widths_beside import leave_where_unrounded
 
     leave_where_unrounded(ctx, fix, call, lambda other: other not in found and _is_longest(ctx, other))
