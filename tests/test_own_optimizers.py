@@ -70,3 +70,54 @@ def test_groups_of_what_is_no_optimizer(tmp_path: Path) -> None:
     """
     program = dedent(PROGRAM) + indent("Schedule(optimizer).step()\n", "    ")
     agree(tmp_path, "TPU101,TPU103", main=dedent(SETUP) + dedent(schedule) + "\n" + program)
+
+
+HAVING = """\
+    import math
+    import torch
+
+
+    class Clipped:
+        def __init__(self, params):
+            self.params, self.others = list(params), []
+            self.make()
+
+        def make(self):
+            self.optimizer = MADE
+
+        def step(self):
+            total = 0.0
+            for p in self.params:
+                total += math.pow(p.grad.data.norm(), 2)  # 101
+            for p in self.params:
+                if total > 1:
+                    p.grad.data.div_(math.sqrt(total))
+            for p in self.others:
+                print(float(p.sum()))
+            self.optimizer.step()
+            return total
+    """
+
+
+@pytest.mark.parametrize(
+    ("made", "device", "is_told"),
+    [
+        ("torch.optim.SGD(self.params, lr=0.1)", "cuda", True),
+        ("torch.optim.Adam(params=self.params)", "cuda", True),
+        ("torch.optim.SGD(self.params, lr=0.1)", "cpu", False),
+        ("torch.optim.swa_utils.AveragedModel(self.params)", "cuda", False),
+        ('torch.optim.SGD([{"params": self.params}], lr=0.1)', "cuda", False),
+        ("Other(self.params)", "cuda", False),
+    ],
+)
+@pytest.mark.parametrize("name", ["optimizer", "given"])
+def test_reads_in_the_step_of_what_has_an_optimizer(
+    tmp_path: Path, made: str, device: str, is_told: bool, name: str
+) -> None:
+    """Of another file, be it that the loop is given the object."""
+    text = dedent(HAVING).replace("MADE", made).replace("# 1", "# TPU1" if is_told else "# no 1")
+    setup = dedent(SETUP).replace('"cuda"', f'"{device}"').splitlines()
+    loop = f"def train(loader, {name}):\n" + indent(dedent(PROGRAM).replace("optimizer", name), "    ")
+    run = "train(loader, Clipped(model.parameters()))\n"
+    main = "\n".join(["from clipped import Clipped", *setup[:-1], loop, run])
+    agree(tmp_path, "TPU101,TPU103", main=main, clipped=text)

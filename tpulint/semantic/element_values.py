@@ -147,7 +147,8 @@ class ElementValues:
         """Value of (part of) one element of an iterable."""
         if self._is_dict(node):
             return UNKNOWN  # a key
-        if isinstance(node, ast.Subscript) and not path and self._kinds.own_optimizers.are_parameters(node):
+        is_part = isinstance(node, ast.Subscript | ast.Attribute) and not path
+        if is_part and self._kinds.own_optimizers.are_parameters(node):
             return self._kinds.parameter_tensor()
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
