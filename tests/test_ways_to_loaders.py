@@ -376,3 +376,44 @@ def test_an_attack_takes_the_batch_of_the_training(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(program)
     tpulint("--fix", "--unsafe-fixes", "--select=TPU501", ".", cwd=tmp_path)
     assert "shuffle=True, drop_last=True)" in (tmp_path / "main.py").read_text()
+
+
+@pytest.mark.parametrize("start", ["argparse.ArgumentParser().parse_args()", "Settings()", "None"])
+@pytest.mark.parametrize(
+    ("put", "taken", "is_known"),
+    [
+        ("opt.train, opt.test = load()", "opt.train", True),
+        ("opt.train = load()[0]", "tqdm(opt.train)", True),
+        ("opt.test = load()[0]", "opt.train", False),
+        ("other.train = load()[0]", "opt.train", False),
+    ],
+)
+def test_attributes_of_options(tmp_path: Path, start: str, put: str, taken: str, is_known: bool) -> None:
+    """What other functions take is the loader where they are given that very object."""
+    program = f"""
+    import argparse
+    from torch.utils.data import DataLoader
+    from tqdm import tqdm
+
+    class Settings:
+        pass
+
+    def load():
+        train = DataLoader(samples, batch_size=8, shuffle=True)  # MARK
+        return train, 10
+
+    def train(opt):
+        for x, y in {taken}:
+            optimizer.zero_grad()
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+
+    def main():
+        opt, other = {start}, Settings()
+        {put}
+        train(opt)
+
+    main()
+    """
+    known = is_known and start != "None"
+    agree(tmp_path, CODES, main=SETUP + program.replace("MARK", "TPU501" if known else "none"))

@@ -92,12 +92,12 @@ def attribute_binding(node: ast.Attribute, tree: SyntaxTree, scopes: Scopes) -> 
     function = tree.function_of(node)
     if owner is None or function is None or not function.args.args or function.args.args[0].arg != node.value.id:
         return None
-    kind, statement, value, path = _origin(node, tree)
+    kind, statement, value, path = origin_of(node, tree)
     return owner, Binding(node.attr, kind, node, statement, value, path, scopes.within(function))
 
 
 def _stored(node: ast.Name, tree: SyntaxTree, scopes: Scopes) -> Binding:
-    kind, statement, value, path = _origin(node, tree)
+    kind, statement, value, path = origin_of(node, tree)
     scope = scopes.around(node)
     if isinstance(tree.parents[node], ast.NamedExpr):
         while isinstance(scope.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) and scope.parent:
@@ -120,7 +120,7 @@ def _parameter(node: ast.arg, tree: SyntaxTree, scopes: Scopes) -> Binding:
     return Binding(node.arg, kind, node, owner, default, (), scopes.within(owner))
 
 
-def _origin(node: ast.AST, tree: SyntaxTree) -> tuple[str, ast.AST, ast.expr | None, tuple[int, ...]]:
+def origin_of(node: ast.AST, tree: SyntaxTree) -> tuple[str, ast.AST, ast.expr | None, tuple[int, ...]]:
     """Kind, statement, value and unpacking path of a stored name or attribute."""
     path: list[int] = []
     child: ast.AST = node

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic.appended import Appended
+from tpulint.semantic.bindings import origin_of
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.entries import entries_named
+from tpulint.semantic.tree import is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     _Part = tuple[ast.expr, tuple[str, ...]]
 
 _DEPTH = 6
+_MOST = 4
+"""Assignments to attributes of one name: a bound on the ways to what an attribute holds."""
 
 
 class ContainedObjects:
@@ -24,6 +28,7 @@ class ContainedObjects:
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
         self._appended = Appended(index)
+        self._put: dict[str, list[tuple[ast.expr, _Part]]] | None = None
 
     def of(self, node: ast.expr, path: tuple[str, ...] = (), depth: int = 0) -> Iterator[Creation]:
         """Objects that a part of an expression may be, and the containers in which they lie.
@@ -48,3 +53,19 @@ class ContainedObjects:
         for kept in self._index.names.attribute_bindings(owner, at) if owner is not None else ():
             if kept.value is not None and all(place >= 0 for place in kept.path):
                 yield kept.value, (*map(str, kept.path), *rest)
+        for holder, (value, places) in self._put_as(at) if at.isidentifier() else ():
+            if any(one.node is node and not one.path for one in self._index.moves.creations.of(holder)):
+                yield value, (*places, *rest)
+
+    def _put_as(self, name: str) -> list[tuple[ast.expr, _Part]]:
+        """Variables that are given an attribute of a name, with what it is: ``options.train = load(path)``."""
+        if self._put is None:
+            self._put = {}
+            tree = self._index.tree
+            for target in tree.attributes:
+                if isinstance(target.ctx, ast.Store) and isinstance(target.value, ast.Name) and not is_of_self(target):
+                    kind, _, value, path = origin_of(target, tree)
+                    if kind == "assign" and value is not None and all(place >= 0 for place in path):
+                        self._put.setdefault(target.attr, []).append((target.value, (value, tuple(map(str, path)))))
+        found = self._put.get(name, [])
+        return found if len(found) <= _MOST else []
