@@ -138,7 +138,8 @@ def _is_cut_at(ctx: FileContext, node: ast.Subscript, start: str, size: ast.expr
     cut = _axis_cut(node)
     if not isinstance(cut, ast.Slice) or not isinstance(cut.lower, ast.Name) or cut.lower.id != start:
         return False
-    return cut.upper is not None and is_ahead(ctx, cut.upper, cut.lower, size)
+    ends = () if cut.upper is None else upper_ends(ctx, cut.upper)
+    return any(is_ahead(ctx, upper, cut.lower, size) for upper in ends)
 
 
 def _goes_on(ctx: FileContext, start: ast.Name, end: ast.Call, loop: ast.While) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic import LOOPS
+from tpulint.semantic.values import is_none
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.hstack", "torch.stack")
 _SUM = "builtins.sum"
@@ -57,7 +59,8 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
         return False
     comes_back = any(binding.statement is statement for binding in index.flow.reaching(own[0]))
     changes = [b for b in index.names.bindings(target) if b.statement is not statement]
-    if any(index.tree.encloses(loop, b.node) and not _comes_last(ctx, b.node, loop) for b in changes):
+    within = [b.node for b in changes if index.tree.encloses(loop, b.node)]
+    if not all(_comes_last(ctx, node, loop) or _begins(ctx, node, statement, loop) for node in within):
         return False  # begun anew, or cut to a length
     return comes_back and all(index.is_device_tensor(item) for item in others)
 
@@ -66,6 +69,28 @@ def _comes_last(ctx: FileContext, node: ast.AST, loop: ast.AST) -> bool:
     """Whether a block ends the loop: what it changes in front of its ``break`` no later turn joins."""
     last = ctx.index.tree.suite_of(ctx.index.statement_of(node))[-1]
     return isinstance(last, ast.Return) or (isinstance(last, ast.Break) and ctx.index.tree.loop_of(last) is loop)
+
+
+def _begins(ctx: FileContext, node: ast.AST, joined: ast.Assign, loop: ast.AST) -> bool:
+    """Whether only the first turn sets what others join: ``if kept is None: kept = new``, ``else: kept = cat(...)``."""
+    for branch in ctx.index.tree.ancestors(node):
+        if isinstance(branch, ast.If) and any(ctx.index.tree.encloses(part, joined) for part in branch.orelse):
+            return _is_of_first_turn(ctx, branch, loop)
+    return False
+
+
+def _is_of_first_turn(ctx: FileContext, branch: ast.If, loop: ast.AST) -> bool:
+    """``if kept is None`` of what is set there, ``if step == 0``."""
+    test = branch.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Name):
+        return False
+    if isinstance(test.ops[0], ast.Is):
+        sets = [binding.node for binding in ctx.index.names.bindings(test.left)]
+        is_set = any(ctx.index.tree.encloses(part, node) for part in branch.body for node in sets)
+        return is_none(test.comparators[0]) and is_set
+    first = test.comparators[0]
+    is_first = isinstance(test.ops[0], ast.Eq) and isinstance(first, ast.Constant) and first.value == 0
+    return is_first and isinstance(loop, LOOPS) and ctx.index.counters.of(loop) == test.left.id
 
 
 def _joins_attribute(ctx: FileContext, statement: ast.Assign, target: ast.Attribute, items: list[ast.expr]) -> bool:
