@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.measures_given import LARGEST, batch_measured
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
@@ -48,10 +49,12 @@ class BatchMeasures:
             bindings = self._index.flow.reaching(node)
             if len(bindings) == 1 and bindings[0].kind == "loop":
                 return node if self._is_dealt_by_loop(bindings[0]) else None
-            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
                 return None
-            in_turn = self._index.turn_code.turn_of(bindings[0].statement) is not None
-            return self.of(bindings[0].value, depth + 1) if in_turn else None
+            if self._index.turn_code.turn_of(bindings[0].statement) is None:
+                return None
+            is_given = isinstance(bindings[0].value, ast.Call) and self._is_measured_by(bindings[0].value, bindings[0])
+            return node if is_given else None if bindings[0].path else self.of(bindings[0].value, depth + 1)
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.FloorDiv | ast.Mod):
                 return None  # rounded to a few sizes
@@ -95,9 +98,16 @@ class BatchMeasures:
             if self._is_number_of_batch(call.args[0]):
                 return call
             return self.of(call.args[0], depth + 1)
-        if name == "builtins.max" and len(call.args) == 1 and not call.keywords:
+        if name in LARGEST and len(call.args) == 1 and not call.keywords:
             return call if self._is_of_batch(call.args[0]) else None
+        if name == "builtins.min" and len(call.args) > 1:  # cut to a length that only few batches reach
+            return next((found for item in call.args if (found := self.of(item, depth + 1)) is not None), None)
         return call if self._is_number_of_batch(call) else None
+
+    def _is_measured_by(self, call: ast.Call, binding: Binding) -> bool:
+        """Whether a function gives such a number of the batch that it is given, or one part of what it gives is one."""
+        batch = batch_measured(self._index, call, binding.path)
+        return batch is not None and self._is_of_batch(batch)
 
     def _is_dealt_by_loop(self, binding: Binding) -> bool:
         """Whether a loop within a turn deals out the elements of a tensor: ``for i, n in enumerate(lengths)``."""
