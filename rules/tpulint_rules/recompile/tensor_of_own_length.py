@@ -1,4 +1,4 @@
-"""A tensor that is made in every step of one text or one game, as long as that; a batch as long as draws say."""
+"""A tensor that is made in every step of one text, example or game, as long as that; a batch as long as draws say."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.recompile._cut_examples import cut_to_its_length
 
 _OF_A_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.LongTensor"})
 _OF_SIZES = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange"))
@@ -28,6 +29,20 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists or not index.kinds.mentions_device:
         return
     told: set[tuple[ast.AST, ast.AST]] = set()
+    cut_in = set[ast.AST | None]()
+    for call in index.calls_to(*_OF_A_LIST):
+        length = cut_to_its_length(index, call.args[0]) if call.args else None
+        turn = index.turn_code.turn_of(call) if length is not None and _is_made_once(ctx, call, 0) else None
+        loop = index.tree.loop_of(call)
+        if length is not None and turn is not None and loop not in cut_in:
+            cut_in.add(loop)  # masks and labels of the example are as long
+            yield ctx.finding(
+                call,
+                f"`{ctx.text(call)}` is as long as the example of each {turn}: each length that occurs is another "
+                "graph to compile",
+                certainty=Certainty.LIKELY,
+                related=((index.span(length), "the example is cut here"),),
+            )
     for call in index.calls_to(*_OF_A_LIST, *_OF_SIZES):
         text = _text(ctx, call)
         turn = _turn_that_takes(ctx, call) if text is not None else None
