@@ -679,3 +679,48 @@ def test_a_branch_of_a_step_that_goes_through_batches(
     answer = tpulint("--select=TPU101,TPU302", "--output-format=concise", "train.py", cwd=tmp_path)
     assert ("TPU302" in answer.out) is is_told
     assert ("in every evaluation batch" in answer.out) is is_told
+
+
+SAMPLER = """\
+    import torch
+    from torch import nn
+    from accelerate import Accelerator
+
+    class Sampler(nn.Module):
+        def __init__(self, net, steps):
+            super().__init__()
+            self.net, self.steps = net, steps
+
+        def p_sample(self, x, t):
+            return x - self.net(x) / (t + 1)
+
+        @torch.no_grad()
+        def sample(self, batches):
+            x = torch.randn((4, 8), device=next(self.parameters()).device)
+            hidden = x
+            for t in LOOP:
+                CALL
+            return x
+
+    accelerator = Accelerator()
+    sampler = Sampler(nn.Linear(8, 8), 50)
+    optimizer = torch.optim.Adam(sampler.parameters())
+    loader = torch.utils.data.DataLoader(samples, batch_size=16, drop_last=True)
+    sampler, optimizer, loader = accelerator.prepare(sampler, optimizer, loader)
+    """
+
+
+@pytest.mark.parametrize(
+    ("loop", "call", "is_told"),
+    [
+        ("reversed(range(self.steps))", "x = x - self.net(x) / (t + 1)", True),
+        ("range(self.steps)", "x = self.p_sample(x, t)", True),
+        ("loader", "hidden = self.net(hidden) + t", False),  # that of Accelerate sets them
+        ("batches", "print(self.net(t))", False),
+        ("range(self.steps)", "print(self.net(batches[t]))", False),
+    ],
+)
+def test_loops_beside_those_of_a_framework(tmp_path: Path, loop: str, call: str, is_told: bool) -> None:
+    """Those that go on from what they made themselves have no boundary of its loaders."""
+    program = SAMPLER.replace("LOOP:", f"{loop}:{'  # TPU302' if is_told else ''}").replace("CALL", call)
+    agree(tmp_path, CODES, main=program)

@@ -53,9 +53,9 @@ class Evaluation:
 
         ``run_by_steps`` are functions that every training step runs.
         """
-        if not candidates or self._has_framework():
-            return []
         self._run_by_steps = run_by_steps
+        if self._has_framework():
+            candidates = [loop for loop in candidates if self._draws_nothing(loop, step_loops)]
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
         within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
         beside = [loop for loop in found if loop not in within or self.batches.is_beside(loop, within[loop])]
@@ -131,6 +131,16 @@ class Evaluation:
             self._events.holder_of(call) is loop and self._is_carried(call, loop) and self._leads_to_run(call)
             for call in calls
         )
+
+    def _draws_nothing(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
+        """Whether a loop goes on from its own results, where no loader of a framework sets the boundaries.
+
+        ``for t in reversed(range(steps)): x = x - self.net(x, t)``
+        """
+        if self.batches.takes_batches(loop):
+            return False
+        is_quiet = self.switches.is_under_no_grad(loop) or self.switches.is_called_so(loop)
+        return is_quiet and (self._goes_on_by_itself(loop) or self._goes_on(loop, step_loops))
 
     def _goes_on_by_itself(self, loop: LoopNode) -> bool:
         """Whether each turn gives a module what it made in the turn before: ``logits = model(tokens)``."""
