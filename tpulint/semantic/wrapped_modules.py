@@ -18,6 +18,11 @@ def wrapped(names: Names, value: ast.expr) -> ast.expr:
 
 
 def wraps_itself(binding: Binding, node: ast.Attribute) -> bool:
-    """``self.net = self.to_device(self.net)``: it stays of the class that it was made of."""
-    given = values_given(binding.value) if isinstance(binding.value, ast.Call) and not binding.path else []
+    """``self.net = self.to_device(self.net)``: it stays of the class that it was made of.
+
+    So it is where several come back in the order in which they are given: ``self.net, self.optimizer = prepare(...)``.
+    """
+    given = values_given(binding.value) if isinstance(binding.value, ast.Call) else []
+    if binding.path:
+        given = given[binding.path[0] :][:1] if len(binding.path) == 1 and binding.path[0] >= 0 else []
     return any(isinstance(item, ast.Attribute) and ast.dump(item) == ast.dump(node) for item in given)

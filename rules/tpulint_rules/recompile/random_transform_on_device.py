@@ -21,7 +21,7 @@ _DEPTH = 4
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    if not index.turn_code.loops:
+    if not index.turn_code.exists:
         return
     for call in index.turn_code.nodes(ast.Call):
         if not call.args or not index.is_device_tensor(call.args[0]) or index.turn_code.turn_of(call) is None:
