@@ -6,7 +6,7 @@ Lines of which something must be said are marked with the code of the rule; no o
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 from command import tpulint
@@ -417,3 +417,44 @@ def test_attributes_of_options(tmp_path: Path, start: str, put: str, taken: str,
     """
     known = is_known and start != "None"
     agree(tmp_path, CODES, main=SETUP + program.replace("MARK", "TPU501" if known else "none"))
+
+
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+@pytest.mark.parametrize(
+    ("chosen", "codes"),
+    [
+        ('if name == "train":\n    found = first\nelse:\n    found = second\nreturn found', ("TPU501", "TPU516")),
+        ('return first if name == "train" else second', ("TPU501", "TPU516")),
+        ('return second if name == "train" else first', ("TPU516", "TPU501")),
+    ],
+)
+def test_a_function_that_makes_all_and_gives_one(
+    tmp_path: Path, is_elsewhere: bool, chosen: str, codes: tuple[str, str]
+) -> None:
+    """That of the training is chosen by its name: the other has another purpose."""
+    makes = f"""\
+    from torch.utils.data import DataLoader
+
+    def loader_for(name, size, sets):
+        first = DataLoader(sets[0], batch_size=size, shuffle=True)  # {codes[0]}
+        second = DataLoader(sets[1], batch_size=size, shuffle=True)  # {codes[1]}
+        CHOSEN
+    """
+    makes = dedent(makes).replace("    CHOSEN", indent(chosen, "    "))
+    program = """
+    train_loader = loader_for("train", 16, sets)
+    dev_loader = loader_for("dev", 16, sets)
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        for x, y in dev_loader:
+            print(model(x.to(device)))
+    """
+    program = dedent(SETUP) + dedent(program)
+    if is_elsewhere:
+        agree(tmp_path, CODES, main=f"from pieces import loader_for\n{program}", pieces=makes)
+    else:
+        agree(tmp_path, CODES, main=makes + program)

@@ -168,6 +168,24 @@ def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
     return f"{key.id} == {index.text(trained[0])}" if len(trained) == 1 < len(names) else None
 
 
+def chosen_for_training(index: SemanticIndex, loader: Loader) -> bool | None:
+    """Whether a condition of training, ``name == "train"``, chooses a loader, or leaves it to others; None for neither.
+
+    ``chosen = train_loader if name == "train" else test_loader`` in a function that makes both.
+    """
+    holder, function = index.parent(loader.call), index.function_of(loader.call)
+    target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
+    uses = index.names.loads(target.id, index.names.scope_of(target)) if isinstance(target, ast.Name) else ()
+    for node in index.tree.nodes_in(function, ast.If, ast.IfExp, functions=False) if function is not None else ():
+        if not uses or not isinstance(node, ast.If | ast.IfExp) or not _is_for_training(index, node.test):
+            continue
+        for is_chosen, branch in ((True, node.body), (False, node.orelse)):
+            parts = branch if isinstance(branch, list) else [branch]
+            if all(any(use is part or index.tree.encloses(part, use) for part in parts) for use in uses):
+                return is_chosen
+    return None
+
+
 def _asked_by_function(index: SemanticIndex, call: ast.Call) -> str | None:
     """What the function that makes a loader asks of a parameter beside it: ``is_train``, ``split == "train"``."""
     function = index.function_of(call)

@@ -10,6 +10,7 @@ from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
 from tpulint_rules.data._partial_batches import (
+    chosen_for_training,
     is_left_out_by_loops,
     is_partial_unshuffled,
     may_be_partial,
@@ -20,12 +21,13 @@ from tpulint_rules.data._partial_batches import (
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for loader in index.loaders.of_device:
-        if not loader.feeds_evaluation or is_left_out_by_loops(index, loader.evaluations):
+        is_chosen = chosen_for_training(index, loader)
+        if not loader.feeds_evaluation or is_chosen or is_left_out_by_loops(index, loader.evaluations):
             continue
         is_partial = may_be_partial(index, loader, by_default=True)
         if is_partial or is_partial_unshuffled(index, loader):
             # Else TPU501 tells of the training, or nothing is left over in it.
-            together = is_partial and loader.feeds and phases_trained(index, loader) is None
+            together = is_partial and loader.feeds and is_chosen is None and phases_trained(index, loader) is None
             what = "training and the evaluation are" if together else "evaluation is"
             yield ctx.finding(
                 loader.call,

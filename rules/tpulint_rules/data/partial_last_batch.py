@@ -12,6 +12,7 @@ from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
 from tpulint_rules.data._counted_samples import count_what_is_left
 from tpulint_rules.data._partial_batches import (
+    chosen_for_training,
     gives_others,
     is_given,
     is_left_out_by_loops,
@@ -43,8 +44,9 @@ _HAND_ON = "Hand the parameter `drop_last` of the function to the loader, and ha
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for loader in ctx.index.loaders.of_device:
-        phases = phases_trained(ctx.index, loader)
-        if not loader.feeds or (loader.feeds_evaluation and phases is None):
+        is_chosen = chosen_for_training(ctx.index, loader)
+        phases = "True" if is_chosen else phases_trained(ctx.index, loader)
+        if not loader.feeds or is_chosen is False or (loader.feeds_evaluation and phases is None):
             continue
         yield from _of_batch_samplers(ctx, loader, told, phases or "True")
         if not may_be_partial(ctx.index, loader) or is_left_out_by_loops(ctx.index, loader.loops):
