@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic import FunctionNode, LoopNode, Pace, Read, SemanticIndex, StepLoop
+from tpulint.semantic import FunctionNode, LoopNode, Pace, Read, SemanticIndex, StepLoop, Use
 
 SHOWN_LESS = "The text beside the bar changes every 10 steps, where it changed in every step."
 INTERVAL = 10
@@ -23,6 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for statements in (run for suite in _suites(loop.node.body) for run in _runs(index, suite)):
             bars = list(filter(index.shown_texts.bars_at, statements))
             reads = [read for statement in bars for read in index.reads.inside(statement) if _counts(index, read, loop)]
+            reads = [read for read in reads if not _is_needed_beside(index, read, bars, loop)]
             if not reads:
                 continue
             fix = ctx.fix(f"Show it every {INTERVAL} steps", Applicability.UNSAFE, SHOWN_LESS, Scope.STATEMENT)
@@ -60,6 +61,24 @@ def _runs(index: SemanticIndex, body: list[ast.stmt]) -> Iterator[list[ast.stmt]
 
 def _counts(index: SemanticIndex, read: Read, loop: StepLoop) -> bool:
     return index.pace_of(read.node) is Pace.STEP and index.boundaries.is_behind(read.node, loop)
+
+
+def _is_needed_beside(index: SemanticIndex, read: Read, bars: list[ast.stmt], loop: StepLoop) -> bool:
+    """Whether every step logs the value as well, ``writer.add_scalar("loss", loss.item())``.
+
+    One transfer serves both, and the text beside the bar costs nothing.
+    """
+    name = read.tensor
+    return isinstance(name, ast.Name) and any(
+        other.use is Use.LOG
+        and isinstance(other.tensor, ast.Name)
+        and other.tensor.id == name.id
+        and index.flow.reaching(other.tensor) == index.flow.reaching(name)
+        and _counts(index, other, loop)
+        and not any(index.tree.encloses(bar, other.node) for bar in bars)
+        and not index.shown_texts.bars_at(index.statement_of(other.node))
+        for other in index.reads.inside(loop.node)
+    )
 
 
 def throttle(fix: FixBuilder, index: SemanticIndex, loop: LoopNode | FunctionNode, bars: list[ast.stmt]) -> None:
