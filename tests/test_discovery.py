@@ -49,6 +49,27 @@ def test_folders_are_searched_for_python_files(project: Path) -> None:
     assert files("pkg") == ["pkg/c.py", "pkg/deep/d.py"]
 
 
+def test_scripts_that_say_what_runs_them(project: Path) -> None:
+    """By the first line of a file without a suffix, unless the settings say which files are meant."""
+    for name, first in (
+        ("train", "#!/usr/bin/env python3"),
+        ("test", "#!/usr/bin/python"),
+        ("old", "#!/usr/bin/env python2"),
+        ("run", "#!/bin/bash"),
+        ("README", "Run it by python"),
+        ("notes.d", "#!/usr/bin/env python3"),
+        ("bin/evaluate", "#!/usr/bin/env -S uv run python3.11"),
+    ):
+        write(project / name, f"{first}\nx = 1\n")
+    tree(project, "a.py")
+    assert files() == ["a.py", "bin/evaluate", "test", "train"]
+    assert files(exclude=("bin",)) == ["a.py", "test", "train"]
+    assert files(include=("*.py",)) == ["a.py"]
+    for number in range(50):
+        write(project / f"sample{number}", "#!/usr/bin/env python3\n")
+    assert files() == ["a.py", "bin/evaluate"]
+
+
 def test_paths_are_shown_relative_below_the_working_directory(project: Path, tmp_path: Path) -> None:
     tree(project, "a.py")
     tree(tmp_path, "outside/o.py")

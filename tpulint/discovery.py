@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from tpulint.config import RunSettings
+from tpulint.config import DEFAULT_INCLUDE, RunSettings
 from tpulint.gitignore import FILE_NAMES, IgnoreFile
+from tpulint.languages import is_python_script
 from tpulint.patterns import path_patterns, with_slashes
 from tpulint.records import NamedTuple
+
+_MOST_SCRIPTS = 40
+"""Files without a suffix in one folder that are looked at."""
 
 
 class Problem(NamedTuple):
@@ -109,9 +113,11 @@ class _Search:
                 continue
             if self._run.respect_gitignore:
                 scopes = (*scopes, *_scopes_in(folder, entries))
+            scripts = self._scripts_among(entries)
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if not is_folder and not entry.is_symlink() and not self._includes.match(entry.path):
+                is_wanted = is_folder or entry.is_symlink() or self._includes.match(entry.path)
+                if not is_wanted and entry.path not in scripts:
                     continue
                 if self._excludes.match(entry.path) or _is_ignored(entry.path, is_folder, scopes):
                     continue
@@ -121,6 +127,16 @@ class _Search:
                     stack.append((entry.path, os.path.join(real, entry.name), scopes))
                 elif entry.is_file(follow_symlinks=False):  # not a pipe or a socket, which would make us wait
                     self.found.setdefault(os.path.join(real, entry.name), entry.path)
+
+    def _scripts_among(self, entries: list[os.DirEntry[str]]) -> set[str]:
+        """The programs of Python among files without a suffix, which say so in their first lines.
+
+        None of a folder with many of them: these are data. ``include`` leaves them out where it says what is wanted.
+        """
+        if self._run.include != DEFAULT_INCLUDE:
+            return set()
+        named = [entry for entry in entries if "." not in entry.name and entry.is_file(follow_symlinks=False)]
+        return {entry.path for entry in named if is_python_script(entry.path)} if len(named) <= _MOST_SCRIPTS else set()
 
     def _follow(self, link: str, scopes: tuple[_Scope, ...]) -> None:
         if os.path.isdir(link):

@@ -36,12 +36,24 @@ MARKDOWN_NAMES = {REQUIREMENTS: "text", CONDA: "yaml", COMPOSE: "yaml", CONFIGUR
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".ksh")
 _SHEBANG = r"#![^\r\n]*\b(?:ba|da|z|k)?sh\b"
+_PYTHON_SHEBANG = rb"#![^\r\n]*\bpython(?:3(?:\.\d+)?)?(?:[ \t\r\n]|$)"
+_FIRST_LINE = 128
 _YAML = (".yml", ".yaml")
 
 
 def is_notebook(path: str) -> bool:
     """Whether a file is a Jupyter notebook: Python in cells of a JSON text."""
     return path.endswith(".ipynb")
+
+
+def is_python_script(path: str) -> bool:
+    """Whether the first line of a file without a suffix has Python run it: ``#!/usr/bin/env python3``."""
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(_FIRST_LINE)
+    except OSError:
+        return False
+    return start.startswith(b"#!") and re.match(_PYTHON_SHEBANG, start) is not None
 
 
 def language_of(path: str, text: str = "") -> str:
