@@ -44,6 +44,7 @@ PROGRAM = """
         ("max(batch.lens)", "next(batches)", "longest", True),
         ("max(lens)", "batches.next_batch()", "longest - 1", True),
         ("np.max(lens)", "batches.next_batch()", "max(longest, 9)", False),
+        ("np.max(lens)", "batches.next_batch()", "min(longest, 2)", False),
         ("np.max(lens)", "batches.next_batch()", "min(longest // 16 * 16, 64)", False),
         ("max(most, 3)", "batches.next_batch()", "longest", False),
         ("np.max(most)", "batches.next_batch()", "longest", False),

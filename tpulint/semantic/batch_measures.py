@@ -100,8 +100,6 @@ class BatchMeasures:
             return self.of(call.args[0], depth + 1)
         if name in LARGEST and len(call.args) == 1 and not call.keywords:
             return call if self._is_of_batch(call.args[0]) else None
-        if name == "builtins.min" and len(call.args) > 1:  # cut to a length that only few batches reach
-            return next((found for item in call.args if (found := self.of(item, depth + 1)) is not None), None)
         return call if self._is_number_of_batch(call) else None
 
     def _is_measured_by(self, call: ast.Call, binding: Binding) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 
+_FEW = 4
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
@@ -39,8 +41,9 @@ def _causes(ctx: FileContext, turns: ast.expr) -> Iterator[ast.AST]:
         if name == "builtins.enumerate" and turns.args:
             yield from _causes(ctx, turns.args[0])
         for number in turns.args if name == "builtins.range" else ():
-            cause = index.changing_numbers.cause(number) or index.batch_measures.of(number)
-            yield from () if cause is None else (cause,)
+            for part in _cut_by(ctx, number):
+                cause = index.changing_numbers.cause(part) or index.batch_measures.of(part)
+                yield from () if cause is None else (cause,)
     elif isinstance(turns, ast.Subscript) and isinstance(turns.slice, ast.Slice):
         lower, upper = turns.slice.lower, turns.slice.upper
         if lower is not None and upper is not None:
@@ -49,6 +52,14 @@ def _causes(ctx: FileContext, turns: ast.expr) -> Iterator[ast.AST]:
             end = lower or upper
             cause = None if end is None else index.changing_numbers.cause(end)
         yield from () if cause is None else (cause,)
+
+
+def _cut_by(ctx: FileContext, number: ast.expr) -> list[ast.expr]:
+    """What ``min(longest, most)`` is the least of: up to the most, each number is left; of a few these are few."""
+    if not isinstance(number, ast.Call) or ctx.index.qualified_name(number.func) != "builtins.min":
+        return [number]
+    given = [item.value for item in number.args if isinstance(item, ast.Constant)]
+    return [] if any(isinstance(most, int) and most <= _FEW for most in given) else number.args
 
 
 def _computes(ctx: FileContext, loop: ast.For) -> bool:
