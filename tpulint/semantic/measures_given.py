@@ -25,7 +25,7 @@ def batch_measured(index: SemanticIndex, call: ast.Call, path: tuple[int, ...]) 
         return None
     given = dict(arguments_given(call, made.node, made.file.tree.class_of(made.node) is not None))
     values = [element_at(value, path) for value in returned(made)]
-    names = {name for value in values for name in (_measured(made.file, value, 0),)}
+    names = {_measured(made.file, value, 0) for value in values}
     name = names.pop() if len(names) == 1 else None
     return None if name is None else given.get(name)
 
