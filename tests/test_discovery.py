@@ -59,6 +59,7 @@ def test_scripts_that_say_what_runs_them(project: Path) -> None:
         ("README", "Run it by python"),
         ("notes.d", "#!/usr/bin/env python3"),
         ("bin/evaluate", "#!/usr/bin/env -S uv run python3.11"),
+        ("older", "#!/usr/bin/env python\nprint 1"),
     ):
         write(project / name, f"{first}\nx = 1\n")
     tree(project, "a.py")

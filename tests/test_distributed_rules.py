@@ -229,6 +229,7 @@ def test_namespace_gets_the_number_in_each_process() -> None:
         ("n_gpus", "print(n_gpus * 3 + at)", "local_device_count"),
         ("n_gpus", "print(n_gpus * 3 + 1)", "world_size"),
         ("n_gpus_per_node", "print(DistributedSampler([], num_replicas=n_gpus_per_node, rank=at))", "world_size"),
+        ("n_gpus_per_node", "print(DistributedSampler([], n_gpus_per_node, at))", "world_size"),
     ],
 )
 def test_the_number_of_gpus_of_one_machine_of_several(name: str, use: str, asked: str) -> None:

@@ -3013,6 +3013,9 @@ MEAN_METER = """\
         def mean(self):
             return self.total / float(self.steps)
 
+        def text(self):
+            return "%.3f" % self.total  # TPU102
+
         def steps_done(self):
             return self.steps
 
@@ -3036,6 +3039,7 @@ def test_what_a_meter_of_another_file_shows_when_it_is_asked(tmp_path: Path) -> 
         print("{:.3f}".format(shown.mean()))  # TPU102
         print("{:.3f}".format(shown()))  # TPU102
         print("{} {}".format(shown.steps_done(), counted.mean()))
+        print(shown.text())
     """
     agree(tmp_path, main=SETUP + program, meter=MEAN_METER)
 

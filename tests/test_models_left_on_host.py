@@ -222,6 +222,8 @@ USE
         ("x = torch.cuda.FloatTensor(4)", False),
         ("# net.to(device): see DataParallel, and torch.set_default_device", True),
         ("torch.set_default_device(device)", False),
+        ("dev = torch.device('cuda')\nother = library.Model(dev)", False),
+        ("dev = torch.device('cuda')\nprint(dev)", True),
     ],
 )
 def test_a_loop_beside_a_device_that_is_only_shown(tmp_path: Path, use: str, is_shown: bool) -> None:

@@ -119,6 +119,13 @@ COPIED_IN_PLACE = """\
         for key in state:
             state["own." + key] = state[key].cpu()
         torch.save(state, path)  # TPU703
+
+    def save_more(path, other):
+        state = model.state_dict()
+        for key in state:
+            state[key] = state[key].cpu()
+        state["other"] = model.state_dict()
+        torch.save(state, path)  # TPU703
 """
 
 

@@ -36,7 +36,7 @@ MARKDOWN_NAMES = {REQUIREMENTS: "text", CONDA: "yaml", COMPOSE: "yaml", CONFIGUR
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".ksh")
 _SHEBANG = r"#![^\r\n]*\b(?:ba|da|z|k)?sh\b"
-_PYTHON_SHEBANG = rb"#![^\r\n]*\bpython(?:3(?:\.\d+)?)?(?:[ \t\r\n]|$)"
+_PYTHON_SHEBANG = rb"#![^\r\n]*\bpython(?:(3)(?:\.\d+)?)?(?:[ \t\r\n]|$)"
 _FIRST_LINE = 128
 _YAML = (".yml", ".yaml")
 
@@ -47,13 +47,26 @@ def is_notebook(path: str) -> bool:
 
 
 def is_python_script(path: str) -> bool:
-    """Whether the first line of a file without a suffix has Python run it: ``#!/usr/bin/env python3``."""
+    """Whether the first line of a file without a suffix has Python 3 run it: ``#!/usr/bin/env python3``.
+
+    One that says ``python`` alone may be of Python 2: then Python 3 does not read it.
+    """
     try:
         with open(path, "rb") as stream:
-            start = stream.read(_FIRST_LINE)
-    except OSError:
+            text = stream.read(_FIRST_LINE)
+            found = re.match(_PYTHON_SHEBANG, text) if text.startswith(b"#!") else None
+            if found is None or found[1]:
+                return found is not None
+            text += stream.read()
+        import ast
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return start.startswith(b"#!") and re.match(_PYTHON_SHEBANG, start) is not None
+    return True
 
 
 def language_of(path: str, text: str = "") -> str:

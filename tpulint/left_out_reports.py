@@ -45,6 +45,8 @@ def leave_out_report(ctx: FileContext, node: ast.expr, row: MappingRow) -> FixBu
 def _with_messages(ctx: FileContext, statement: ast.stmt, asked: ast.Call) -> list[ast.stmt]:
     """``major, minor = get_device_capability()``, with all that reads these variables; none if that does more."""
     names = ctx.index.names
+    if ctx.index.function_of(statement) is None and not ctx.index.step_loops:
+        return []  # other files may read it
     if not isinstance(statement, ast.Assign) or statement.value is not asked or len(statement.targets) != 1:
         return []
     target = statement.targets[0]

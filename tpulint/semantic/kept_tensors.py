@@ -163,7 +163,8 @@ class Held:
             is_own = isinstance(node.value, ast.Name) and node.value.id == self._own
             return node.attr in self.attributes if is_own else node.attr == "data" and self.in_(node.value)
         if isinstance(node, ast.BinOp):
-            return self.in_(node.left) or self.in_(node.right)
+            is_text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+            return not is_text and (self.in_(node.left) or self.in_(node.right))
         if isinstance(node, ast.UnaryOp):
             return not isinstance(node.op, ast.Not) and self.in_(node.operand)
         if isinstance(node, ast.IfExp):

@@ -71,10 +71,20 @@ class SavedStates:
             if isinstance(loop, ast.For) and index.span(loop).end <= start and index.function_of(loop) is function:
                 assert isinstance(item, ast.Subscript)
                 around = index.parent(loop)
-                if _goes_through(loop, state.id, item.slice) and any(
-                    one is around for one in index.tree.ancestors(state)
-                ):
-                    return True
+                is_whole = _goes_through(loop, state.id, item.slice)
+                if is_whole and any(one is around for one in index.tree.ancestors(state)):
+                    return not self._is_added_to(state, index.span(loop).end)
+        return False
+
+    def _is_added_to(self, state: ast.Name, behind: int) -> bool:
+        """Whether anything is put into a state behind a place: ``state["optimizer"] = ...``, ``state.update(...)``."""
+        index = self._index
+        for load in index.names.loads(state.id, index.names.scope_of(state)):
+            part = index.parent(load)
+            is_put = isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
+            is_filled = isinstance(part, ast.Attribute) and part.attr in ("update", "setdefault")
+            if (is_put or is_filled) and index.span(load).start >= behind:
+                return True
         return False
 
     def are_given_by(self, node: ast.expr) -> bool:

@@ -42,6 +42,10 @@ def only_shows_device(tree: SyntaxTree, names: Names) -> bool:
     kept = [tree.statement_of(call) for call in choices]
     if not all(isinstance(statement, ast.Assign) and _is_of_name(statement) for statement in kept):
         return False
+    variables = [one.targets[0] for one in kept if isinstance(one, ast.Assign)]
+    loads = (load for one in variables if isinstance(one, ast.Name) for load in names.loads_of(one))
+    if not all(_is_shown(tree, load) or any(tree.encloses(one, load) for one in kept) for load in loads):
+        return False
     return all(_is_harmless(tree, names, node, kept) for node in tree.inside(tree.module))
 
 

@@ -63,7 +63,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(
             call,
             f"each {what} is {done} to its {most}: the step is compiled again for each {size} that occurs",
-            None if padding.of_images else _fix(ctx, call, found, padding.is_cut),
+            None if padding.of_images or padding.is_cut else _fix(ctx, call, found),
             certainty=Certainty.LIKELY,
             help=_FEW_SIZES if padding.of_images else "",
             related=((ctx.index.span(padding.use), "the size of the batch"), *padding.source),
@@ -258,17 +258,14 @@ def _is_to_few(ctx: FileContext, rounding: ast.AST) -> bool:
     return bool(known) and all(isinstance(number, int) and number <= _FEW for number in known)
 
 
-def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr], is_cut: bool) -> FixBuilder:
-    fix = ctx.fix(f"{'Cut' if is_cut else 'Fill up'} to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
+def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBuilder:
+    fix = ctx.fix(f"Fill up to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
     rounded = f"-(-{ctx.text(call)} // {MULTIPLE}) * {MULTIPLE}"
     within = not isinstance(ctx.index.parent(call), ast.Assign | ast.Call | ast.Tuple | ast.keyword)
     fix.replace(call, f"({rounded})" if within else rounded)
     # What is sorted goes on with its lengths, in whatever of its parts.
     hands_all = _is_end_of_sorted(ctx, call)
-    measured = {ast.dump(part) for part in ctx.index.tree.inside(call)} if is_cut else ()
-    leave_where_handed(
-        ctx, fix, call, lambda part: hands_all or ast.dump(part) in measured or _is_of_lengths(ctx, part)
-    )
+    leave_where_handed(ctx, fix, call, lambda part: hands_all or _is_of_lengths(ctx, part))
     from tpulint_rules.data._widths_beside import leave_where_unrounded
 
     leave_where_unrounded(ctx, fix, call, lambda other: other not in found and _is_longest(ctx, other))

@@ -13,11 +13,14 @@ from tpulint.semantic.handovers import SAYS_HOW_MANY, Handovers
 from tpulint.semantic.launches import SPAWN, Launch
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import is_true
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import Folding
 
+_COUNTS = {"init_process_group": 3, "DistributedSampler": 1}
+"""What is given the number of all processes, and where among its arguments."""
 _OF_MACHINE = r"(?i)per_?(?:node|host|machine)|local"
 
 
@@ -163,11 +166,20 @@ def _is_of_machine(ctx: FileContext, function: FunctionNode, count: str) -> bool
     """
     tree = ctx.index.tree
     loads = [*tree.names_called(count), *tree.attributes_called(count)]
-    if any(isinstance(user := tree.parents[load], ast.keyword) and user.arg in SAYS_HOW_MANY for load in loads):
+    if any(_counts_processes(tree, load) for load in loads):
         return False
     first = [*function.args.posonlyargs, *function.args.args][:1]
     mine = [load for load in loads if first and tree.function_of(load) is function]
     return re.search(_OF_MACHINE, count) is not None or any(_is_part_of_rank(tree, load, first[0]) for load in mine)
+
+
+def _counts_processes(tree: SyntaxTree, load: ast.AST) -> bool:
+    """Whether a number is given for that of all processes: ``world_size=n``, ``DistributedSampler(data, n, rank)``."""
+    user = tree.parents[load]
+    if isinstance(user, ast.keyword):
+        return user.arg in SAYS_HOW_MANY
+    at = _COUNTS.get(last_name(user.func)) if isinstance(user, ast.Call) else None
+    return at is not None and isinstance(user, ast.Call) and len(user.args) > at and user.args[at] is load
 
 
 def _is_part_of_rank(tree: SyntaxTree, load: ast.AST, process: ast.arg) -> bool:

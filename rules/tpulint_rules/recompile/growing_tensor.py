@@ -73,9 +73,11 @@ def _comes_last(ctx: FileContext, node: ast.AST, loop: ast.AST) -> bool:
 
 def _begins(ctx: FileContext, node: ast.AST, joined: ast.Assign, loop: ast.AST) -> bool:
     """Whether only the first turn sets what others join: ``if kept is None: kept = new``, ``else: kept = cat(...)``."""
+    encloses = ctx.index.tree.encloses
     for branch in ctx.index.tree.ancestors(node):
-        if isinstance(branch, ast.If) and any(ctx.index.tree.encloses(part, joined) for part in branch.orelse):
-            return _is_of_first_turn(ctx, branch, loop)
+        if isinstance(branch, ast.If) and any(encloses(part, joined) for part in branch.orelse):
+            is_set = any(encloses(part, node) for part in branch.body)
+            return is_set and _is_of_first_turn(ctx, branch, loop)
     return False
 
 
