@@ -296,51 +296,6 @@ def test_states_of_a_model_that_another_file_wraps(
     assert (tmp_path / "train.py").read_text() == text
 
 
-HANDED = """\
-import sys
-import torch
-import kept
-from torch import nn
-
-net = nn.DataParallel(nn.Linear(4, 2)).cuda()
-kept.resume("last.pt", net)
-print(net(torch.ones(8, 4).cuda()))
-"""
-RESUMES = """\
-import torch
-
-def resume(path, model):
-    saved = torch.load(path)
-    model.load_state_dict(saved["model"])
-    return saved
-"""
-
-
-@pytest.mark.parametrize(
-    ("main", "helper", "told"),
-    [
-        (("", ""), ("", ""), True),
-        (('"last.pt", net', 'model=net, path="last.pt"'), ("", ""), True),
-        (("net = nn.D", "net = nn.Linear(4, 2)\nif len(sys.argv) > 2: net = nn.D"), ("", ""), False),
-        (("nn.DataParallel(nn.Linear(4, 2))", "nn.Linear(4, 2)"), ("", ""), False),
-        (('"last.pt", net', '"last.pt", net.module'), ("", ""), False),
-        (("nn.Data", "nn.parallel.DistributedData"), ("", ""), False),
-        (("", ""), ("model.load", "model.module.load"), False),
-        (("", ""), ('saved["model"]', '{k[len("module."):]: v for k, v in saved["model"].items()}'), False),
-        (("", ""), ("    model.load", "    model = torch.nn.Linear(4, 2)\n    model.load"), False),
-    ],
-)
-def test_states_that_another_file_loads_into_a_wrapped_model(
-    tmp_path: Path, main: tuple[str, str], helper: tuple[str, str], told: bool
-) -> None:
-    """Which of the two files is examined first makes no difference."""
-    for name in ("kept", "z_kept"):
-        text = ported(tmp_path, HANDED.replace(*main).replace("kept", name), **{name: RESUMES.replace(*helper)})
-        strip = 'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(saved["model"], "module.")\n'
-        assert (strip in (tmp_path / f"{name}.py").read_text()) == told
-        assert not told or "DataParallel" not in text
-
-
 LEFT = """\
 import torch
 from torch import nn

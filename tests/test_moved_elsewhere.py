@@ -343,3 +343,49 @@ for x in loader:
     agree(tmp_path, "TPU303", main=main, pair=pair)
     early = main.replace(f"{moved}\n", "").replace("pair = Pair()\n", f"pair = Pair()\n{moved.partition('  #')[0]}\n")
     agree(tmp_path, "TPU303", main=early, pair=pair)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [("", True), ("rate=0.1", True), ("frozen=True", False), ("**{**options, 'frozen': True}", False)],
+)
+def test_a_class_that_is_told_to_build_no_optimizer(tmp_path: Path, given: str, is_told: bool) -> None:
+    net = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, rate=0.1, frozen=False):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            if frozen:
+                return
+            self.optimizer = torch.optim.SGD(self.parameters(), lr=rate)
+    """
+    train = f"""\
+    import torch
+    from net import Net
+
+    model = Net({given}).to("cuda"){"  # TPU303" * is_told}
+    for x in batches:
+        model.layer(x.to("cuda")).mean().backward()
+        model.optimizer.step()
+    """
+    agree(tmp_path, "TPU303", net=net, train=train)
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("EMA", True), ("ModelWrapper", True), ("Metric", False)])
+def test_classes_without_source_that_may_hold_a_model(tmp_path: Path, name: str, is_told: bool) -> None:
+    train = f"""\
+    import torch
+    from library import {name}
+
+    net = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    held = {name}(net)
+    held.to("cuda"){"  # TPU303" * is_told}
+    for x in batches:
+        net(x).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU303", train=train)

@@ -202,8 +202,6 @@ class OutsideCall(NamedTuple):
     """Whether this is no call: a class there is derived from the function's, and has a training step in its place."""
     gives_loss: bool = False
     """Whether the step that makes the call runs the backward pass of what it gives: the step ends there."""
-    wrapped: tuple[str, ...] = ()
-    """Parameters that are given a model in a wrapper for several GPUs, where the file of the function loads states."""
     results: tuple[str, ...] = ()
     """Parameters that are given what a function nobody sees into made of tensors of the device, or a dict of such."""
 

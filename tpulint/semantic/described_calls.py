@@ -23,7 +23,6 @@ from tpulint.semantic.passed_arguments import arguments_given, named_beside
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none
 from tpulint.semantic.variables import is_configuration, last_name, says_device
-from tpulint.semantic.wrapper_reads import LOADS, is_wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,9 +116,6 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         trains_on_device=trains_on_device(index, definition) if turn == NOW_AND_THEN else _steps(index, definition),
         gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
         results=tuple(name for name, item in given if turn and _is_unseen_result(index, item)),
-        wrapped=tuple(
-            name for name, item in given if definition.file.source.has_any(LOADS) and is_wrapped(index, item)
-        ),
     )
     return OutgoingCall(definition.file.source.path, outside)
 
@@ -140,7 +136,7 @@ def _object_called(call: ast.Call, first: list[ast.arg]) -> Iterator[tuple[str, 
 
 def tells_anything(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
-    given = (call.arguments, call.classes, call.gpus, call.options, call.states, call.modules, call.wrapped)
+    given = (call.arguments, call.classes, call.gpus, call.options, call.states, call.modules)
     return any(given) or call.is_quiet or call.trains_on_device
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -21,6 +22,8 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _CALL_DEPTH = 4
+_HOLDS = r"(?i)ema|averag|wrap|model|module|network|diffusion"
+"""Words in the names of classes that keep the modules which they are given."""
 
 
 class Move:
@@ -96,14 +99,15 @@ class Moves:
                     yield from (part for part in self.creations.of(given) if not part.path)
 
     def _takes_modules_along(self, made: ast.Call) -> bool:
-        """Whether what a call makes is a module, or of a class nobody sees, which is one as it has what moves it."""
+        """Whether what a call makes is a module, or of a class nobody sees that holds one, by its name."""
         name, kind = self._names.qualified(made.func) or "", self._kinds.value(made).kind
         if name.startswith(COPYING_CLASSES):
             return False
         if kind is not Kind.UNKNOWN:
             return kind is Kind.MODULE
-        is_class = name.rpartition(".")[2][:1].isupper() and "." in name and not name.startswith("torch.")
-        return is_class and self._imported.definition(made.func) is None
+        last = name.rpartition(".")[2]
+        is_class = last[:1].isupper() and "." in name and not name.startswith("torch.")
+        return is_class and re.search(_HOLDS, last) is not None and self._imported.definition(made.func) is None
 
     # ---------------------------------------------------------------- where a move goes
 

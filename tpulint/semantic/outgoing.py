@@ -34,7 +34,7 @@ from tpulint.semantic.started_programs import functions_started
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind
-from tpulint.semantic.wrapper_reads import LOADS, files_unwrapped, is_wrapped
+from tpulint.semantic.wrapper_reads import files_unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,29 +84,14 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
 
 
 def with_gpus_of(before: Sequence[OutgoingCall], calls: Sequence[OutgoingCall]) -> tuple[OutgoingCall, ...]:
-    """The calls of a fixed text, and what the text before gave of GPUs: devices by CUDA's name, and wrapped models.
-
-    Others compare the devices with that name, and load what was saved of the models.
-    """
+    """The calls of a fixed text, and what the text before gave by CUDA's name: others compare it with that name."""
     gpus: dict[tuple[str, str], set[str]] = {}
-    wrapped: dict[tuple[str, str], set[str]] = {}
     for path, call in before:
         gpus.setdefault((path, call.function), set()).update(call.gpus)
-        wrapped.setdefault((path, call.function), set()).update(call.wrapped)
-    found = [
-        OutgoingCall(
-            path,
-            call._replace(
-                gpus=tuple(sorted(gpus.get((path, call.function), ()))),
-                wrapped=tuple(sorted(wrapped.get((path, call.function), ()))),
-            ),
-        )
-        for path, call in calls
-    ]
+    named = ((path, call, sorted(gpus.get((path, call.function), ()))) for path, call in calls)
+    found = [OutgoingCall(path, call._replace(gpus=tuple(given))) for path, call, given in named]
     left = {(path, call.function) for path, call in calls}
-    found += [
-        one for one in before if (one.call.gpus or one.call.wrapped) and (one.path, one.call.function) not in left
-    ]
+    found += [one for one in before if one.call.gpus and (one.path, one.call.function) not in left]
     return tuple(found)
 
 
@@ -221,6 +206,5 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         )
         or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
         or (bool(given) and trains_on_device(index, function_run(item)))
-        or (item.file.source.has_any(LOADS) and any(is_wrapped(index, value) for value in given))
     )
     return [run for run in runs if run is not None]

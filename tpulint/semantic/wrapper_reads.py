@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 _WRAPPER = "DataParallel"
 _TOLD = "torch.nn.DataParallel"
 """What is called in a file that another one, which reads ``.module``, may have its model from."""
-_FOR_PROCESSES = "DistributedDataParallel"
-"""What wraps a model for several processes, and stays, with the prefix that it puts in front of all keys."""
-LOADS = ("load_state_dict",)
-"""Words of files that load states."""
 _MOST_FILES = 60
 """Files of a project that are looked through."""
 
@@ -46,23 +42,6 @@ def is_unwrapped_elsewhere(index: SemanticIndex) -> bool:
     if any(call.function == _TOLD for call in index.outside):
         return True
     return any(_comes_from_elsewhere(file, use) for file in _files_below(index) for use in unwrapped(file))
-
-
-def is_wrapped(index: SemanticIndex, model: ast.expr) -> bool:
-    """Whether a model is wrapped, however many GPUs there are, and nothing of the project needs the wrapper."""
-    if f"{_WRAPPER}(" not in index.source.text:
-        return False
-    values = [model, *(binding.value for binding in index.flow.bindings_of(model) if binding.kind == "assign")]
-    calls = [call for value in values if value is not None for call in (value, *index.tree.nodes_in(value, ast.Call))]
-    wrappers = [call for call in calls if isinstance(call, ast.Call) and index.qualified_name(call.func) == _TOLD]
-    if all(_is_under_condition(index, call) for call in wrappers):
-        return False
-    is_needed = unwrapped(index) or is_unwrapped_elsewhere(index) or index.imported.mentioning(_FOR_PROCESSES)
-    return not is_needed
-
-
-def _is_under_condition(index: SemanticIndex, node: ast.AST) -> bool:
-    return any(isinstance(above, ast.If | ast.IfExp) for above in index.tree.ancestors(node))
 
 
 def files_unwrapped(index: SemanticIndex) -> Iterator[OutgoingCall]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.semantic import SemanticIndex
+from tpulint.semantic.variables import last_name
 
 _LARGEST = ("builtins.max", "numpy.max", "numpy.amax", "torch.max", "torch.amax")
+_LENGTHS = r"(?i)len|size|num"
 _DEPTH = 4
 
 
@@ -16,8 +19,14 @@ def is_largest_of_samples(index: SemanticIndex, call: ast.AST) -> bool:
         return False
     if index.qualified_name(call.func) in _LARGEST:
         return len(call.args) == 1 and _is_of_samples(index, call.args[0], 0)
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("max", "amax") and not call.args
-    return is_method and index.qualified_name(call.func) is None and _is_of_samples(index, call.func, 0)
+    func = call.func
+    if not isinstance(func, ast.Attribute) or func.attr not in ("max", "amax") or call.args:
+        return False
+    # Of what is no number of elements, `x.max()`, the largest is no length.
+    counted = func.value.func if isinstance(func.value, ast.Call) else None
+    counts = isinstance(counted, ast.Attribute) and counted.attr in ("sum", "count_nonzero")
+    is_length = counts or re.search(_LENGTHS, last_name(func.value)) is not None
+    return is_length and index.qualified_name(func) is None and _is_of_samples(index, func, 0)
 
 
 def trimmed_by(index: SemanticIndex, node: ast.AST) -> ast.AST | None:

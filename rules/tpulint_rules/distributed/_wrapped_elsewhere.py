@@ -1,4 +1,4 @@
-"""States of models that other files wrap: their keys begin with the wrapper's prefix."""
+"""States of models that functions of other files wrap: their keys begin with the wrapper's prefix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.other_files import Definition, returned
-from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapper_reads import is_unwrapped_elsewhere, unwrapped
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefix
@@ -22,39 +21,27 @@ def states_of_wrapped(ctx: FileContext) -> Iterator[Finding]:
     """``model = create_model()`` that is wrapped there, and ``model.load_state_dict(state)`` here."""
     index = ctx.index
     # Where `.module` is read the wrapper stays, and a prefix that the file speaks of it deals with.
-    if ctx.portable or unwrapped(index):
+    if ctx.portable or not index.imported.knows_others or unwrapped(index):
         return
     if index.mentions(_STRIPPED) or index.mentions(r"""["']module\."""):
         return
     for call, loaded in index.method_calls("load_state_dict"):
-        who = _who_wraps(index, loaded)
-        if not who:
+        maker = next((found for found in _makers(index, loaded) if _wraps_what_it_gives(found)), None)
+        if maker is None or not isinstance(maker.node, FUNCTIONS) or is_unwrapped_elsewhere(maker.file):
             continue
         fix = ctx.fix("Take the prefix off the keys", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
         if not strip_prefix(ctx, fix, call):
             fix.give_up()
         message = (
-            f"`{who}` wraps the model in `DataParallel`: the keys of a state that was saved so begin with "
+            f"`{maker.node.name}` wraps the model in `DataParallel`: the keys of a state that was saved so begin with "
             "`module.`, and the model has none of them without its wrapper"
         )
         yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
 
 
-def _who_wraps(index: SemanticIndex, model: ast.expr) -> str:
-    """The function that wraps a model and gives it, or the file that hands it over so; empty for none."""
-    for maker in _makers(index, model):
-        if isinstance(maker.node, FUNCTIONS) and _wraps_what_it_gives(maker) and not is_unwrapped_elsewhere(maker.file):
-            return maker.node.name
-    bindings = index.flow.reaching(model) if isinstance(model, ast.Name) else ()
-    function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
-    name = qualified_in_file(index.tree, function) if isinstance(function, FUNCTIONS) else ""
-    given = (call for call in index.outside if call.function == name and bindings[0].name in call.wrapped)
-    return next((call.caller for call in given), "")
-
-
 def _makers(index: SemanticIndex, model: ast.expr) -> Iterator[Definition]:
     """The functions of other files that a model may come from."""
-    for creation in index.moves.creations.of(model) if index.imported.knows_others else ():
+    for creation in index.moves.creations.of(model):
         found = index.imported.called(creation.node) if isinstance(creation.node, ast.Call) else None
         if found is not None and isinstance(found.node, FUNCTIONS) and not creation.path:
             yield found

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
+from tpulint.semantic.values import is_none
 
 _COLLECTIVES = {
     "broadcast_object_list": 2, "all_gather_object": 2, "gather_object": 3, "scatter_object_list": 3,
@@ -21,7 +22,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if any(keyword.arg in ("group", "device", None) for keyword in call.keywords):
             continue
         name = (ctx.index.qualified_name(call.func) or "").rpartition(".")[2]
-        if len(call.args) > _COLLECTIVES[name]:
+        group = call.args[_COLLECTIVES[name] :][:1]
+        if group and not is_none(group[0]):
             continue
         message = f"`{name}` sends bytes as a CPU tensor, which the backend `xla` refuses: RuntimeError"
         advice = 'Give it a group of its own: `group=dist.new_group(backend="gloo")`, made once on every process'

@@ -85,7 +85,9 @@ def _is_kept(file: SemanticIndex, function: FunctionNode, load: ast.Name, depth:
     holder = file.parent(load)
     if isinstance(holder, ast.Assign) and holder.value is load:
         own = function.args.args[0].arg if function.args.args else ""
-        roots = (root_of(one) for one in holder.targets if isinstance(one, ast.Attribute))
+        # `layer.weight.data = weights` only copies its values.
+        kept = (one for one in holder.targets if isinstance(one, ast.Attribute) and one.attr != "data")
+        roots = map(root_of, kept)
         return any(root is not None and root.id == own for root in roots)
     call = file.parent(holder) if isinstance(holder, ast.keyword) else holder
     if not isinstance(call, ast.Call) or call.func is load:

@@ -92,6 +92,19 @@ def builds_its_own(owner: Definition) -> bool:
     return any(_builds_of_itself(run, call) for run, call in _calls_on_host(owner))
 
 
+def is_told_otherwise(making: ast.Call, owner: Definition) -> bool:
+    """Whether a call answers what a class asks as it is made: ``Net(no_optim=True)``, ``Net(**{"no_optim": True})``."""
+    asked: set[str] = set()
+    for run in begun(owner):
+        assert isinstance(run.node, FUNCTIONS)
+        parameters = {item.arg for item in (*run.node.args.args, *run.node.args.kwonlyargs)}
+        for branch in run.file.tree.nodes_in(run.node, ast.If, functions=False):
+            test = branch.test if isinstance(branch, ast.If) else branch
+            asked |= parameters & {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    texts = (part.value for part in ast.walk(making) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return bool(asked & {*texts, *(item.arg for item in making.keywords if item.arg)})
+
+
 def _builds_of_itself(run: Definition, call: ast.Call) -> bool:
     """Whether a call in a method builds an optimizer of the parameters of its object."""
     name = run.file.qualified_name(call.func) or ""

@@ -20,6 +20,7 @@ from tpulint_rules.step._made_modules import (
     begun,
     builds_its_own,
     classes_made,
+    is_told_otherwise,
     makings,
     parts_building,
     stepping_methods,
@@ -199,7 +200,7 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
         owner
         for call in makings(move.creations)
         for owner in classes_made(ctx.index, call)
-        if builds_its_own(owner) or _has_part_build(ctx, call, owner)
+        if (builds_its_own(owner) and not is_told_otherwise(call, owner)) or _has_part_build(ctx, call, owner)
     ]
     if any(isinstance(creation.node, ast.arg) and not creation.way for creation in move.creations):
         # What other files hand over: `Trainer(Net())`
