@@ -39,7 +39,7 @@ class ChosenModules:
             return self._imported_under(name)
         given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "name")]
         package, dot, _ = (_beginning(given[0]) if given else "").rpartition(".")
-        if function == "builtins.__import__" and not isinstance(given[0], ast.Constant):
+        if function == "builtins.__import__" and given and not isinstance(given[0], ast.Constant):
             package, dot = "", "."  # a module beside the program
         return self._imported.of_package(package, name) if dot else []
 
