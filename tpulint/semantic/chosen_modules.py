@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -12,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
-_IMPORT, _NAMED, _EVALUATED, _FORMAT = "import_module", "__import__(", "eval(", "format"
+_IMPORT, _NAMED, _FORMAT = "import_module", "__import__(", "format"
+_EVALUATES = r"(?<![\w.])eval\(|builtins\.eval\("
+"""What Python evaluates, and not ``model.eval()``."""
 _CHOOSING = frozenset({f"importlib.{_IMPORT}", "builtins.__import__", "builtins.eval"})
 
 
@@ -23,7 +26,8 @@ class ChosenModules:
         self._names = names
         self._flow = flow
         self._imported = imported
-        self._are_used = any(word in imported.text for word in (_IMPORT, _NAMED, _EVALUATED))
+        text = imported.text
+        self._are_used = _IMPORT in text or _NAMED in text or re.search(_EVALUATES, text) is not None
 
     def members(self, node: ast.expr, name: str) -> list[Definition]:
         """What modules of the package define under a name, where an expression or a variable gives one of them."""

@@ -163,7 +163,7 @@ class Imported(ImportedNames):
     def classes_here(self, node: ast.expr, index: SemanticIndex, depth: int = 0) -> tuple[Definition, ...]:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes.made(node)
-        if owners or not (self.knows_others or self.may_be_told):
+        if owners or not self.may_meet_others:
             return tuple(Definition(index, owner) for owner in owners)
         found = self.classes.of(node, depth)
         # `model = Detector()` of this file, and `model = Segmenter(model)` of another in a branch.

@@ -55,7 +55,7 @@ class ImportedClasses:
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
         """The classes of other files of which an expression gives an instance of one; empty when it may be another."""
-        if not (self._imported.knows_others or self._imported.may_be_told) or depth > _DEPTH:
+        if not self._imported.may_meet_others or depth > _DEPTH:
             return ()
         if node not in self._memo:
             self._memo[node] = ()

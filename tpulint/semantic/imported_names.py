@@ -63,6 +63,11 @@ class ImportedNames:
         return self._library is not None and "def register" in self.text
 
     @property
+    def may_meet_others(self) -> bool:
+        """Whether values of the file may be of classes of other files: imported, handed over, or noted by them."""
+        return self.knows_others or self.may_be_told
+
+    @property
     def text(self) -> str:
         """What stands in the file."""
         return self._tree.source.text

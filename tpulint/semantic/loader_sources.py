@@ -80,7 +80,7 @@ class LoaderSources:
         """
         index = self._index
         found = []
-        for source in self._all if index.imported.knows_others else ():
+        for source in self._all:
             for creation in self._contained.of(source.node, source.path):
                 owner = index.tree.class_of(creation.node) if isinstance(creation.node, ast.arg) else None
                 if isinstance(creation.node, ast.Call):

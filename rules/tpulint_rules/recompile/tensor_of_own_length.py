@@ -36,24 +36,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         loop = index.tree.loop_of(call)
         if length is not None and turn is not None and loop not in cut_in:
             cut_in.add(loop)  # masks and labels of the example are as long
-            yield ctx.finding(
-                call,
-                f"`{ctx.text(call)}` is as long as the example of each {turn}: each length that occurs is another "
-                "graph to compile",
-                certainty=Certainty.LIKELY,
-                related=((index.span(length), "the example is cut here"),),
-            )
+            yield _as_long(ctx, call, f"the example of each {turn}", length, "the example is cut here")
     for call in index.calls_to(*_OF_A_LIST, *_OF_SIZES):
         text = _text(ctx, call)
         turn = _turn_that_takes(ctx, call) if text is not None else None
         if text is not None and turn is not None:
-            yield ctx.finding(
-                call,
-                f"`{ctx.text(call)}` is as long as the text of each {turn}: each length that occurs is another graph "
-                "to compile",
-                certainty=Certainty.LIKELY,
-                related=((index.span(text), "the text is split here"),),
-            )
+            yield _as_long(ctx, call, f"the text of each {turn}", text, "the text is split here")
     for call in index.turn_code.nodes(ast.Call):
         game = _game(ctx, call)
         if game is None:
@@ -68,6 +56,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 certainty=Certainty.LIKELY,
                 related=((index.span(game), "the game is played here"),),
             )
+
+
+def _as_long(ctx: FileContext, call: ast.Call, whole: str, origin: ast.expr, says: str) -> Finding:
+    return ctx.finding(
+        call,
+        f"`{ctx.text(call)}` is as long as {whole}: each length that occurs is another graph to compile",
+        certainty=Certainty.LIKELY,
+        related=((ctx.index.span(origin), says),),
+    )
 
 
 def _drawn(ctx: FileContext) -> Iterator[Finding]:
