@@ -639,6 +639,29 @@ def test_masks_made_of_truth_values(made: str, said: list[str]) -> None:
     assert codes(in_loop(body)) == said
 
 
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("(values > 0).byte()", ["TPU203", "TPU204"]),
+        ("torch.zeros_like(values).scatter_(0, y.to(device), 1).byte()", ["TPU203", "TPU204"]),
+        ("(values > 0).to(torch.uint8)", ["TPU203", "TPU204"]),
+        ("1 - (values > 0).type(torch.uint8)", ["TPU203", "TPU204"]),
+        ("torch.cuda.ByteTensor(4).fill_(0)", ["TPU203", "TPU204"]),
+        ("(values > 0).byte().long()", []),  # indices
+        ("(values > 0).to(torch.int64)", []),
+    ],
+)
+def test_bytes_are_masks(made: str, said: list[str]) -> None:
+    """PyTorch takes an index of bytes for a mask: measured with 2.9, each such index is fetched and compiled anew."""
+    body = f"""
+        values = torch.zeros(4, device=device)
+        chosen = {made}
+        values[chosen] -= values[chosen] * 2
+        loss = model(x.to(device)).sum() + values.sum()
+    """
+    assert sorted(set(codes(in_loop(body)))) == said
+
+
 @pytest.mark.parametrize("mask", ["(x > 0) * (y > 0)", "(x > 0) + (y > 0)", "(x > 0) * (y > 0) & (x == y)"])
 def test_products_of_masks(mask: str) -> None:
     body = f"""

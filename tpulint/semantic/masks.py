@@ -25,7 +25,6 @@ _KEEPING = frozenset({
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
     "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
-_MOVING = ("cuda", "to")
 _TURNED = ("T", "mT")
 _OF_NUMBERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy", "numpy.array", "numpy.asarray"})
 """Functions whose result has the type of what they are given, where no other is named."""
@@ -53,35 +52,6 @@ class Masks:
     def is_mask(self, node: ast.expr) -> bool:
         """Whether an expression is a boolean tensor on the device."""
         return self._index.is_device_tensor(node) and self.is_boolean(node)
-
-    def chooses_by_bytes(self, node: ast.expr) -> bool:
-        """Whether an index holds truth values on the device as bytes, which torch takes for a mask.
-
-        ``torch.ByteTensor([...])``, ``torch.tensor([...], dtype=torch.uint8)``
-        """
-        made = node
-        while not self._makes_bytes(made):
-            if isinstance(made, ast.Name):
-                bindings = self._index.flow.reaching(made)
-                value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-                if value is None or bindings[0].path or value is made:
-                    return False
-                made = value
-            elif isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _MOVING:
-                made = made.func.value
-            else:
-                return False
-        assert isinstance(made, ast.Call)
-        is_told = len(made.args) == 1 and self._holds_truths(made.args[0], 0)
-        return is_told and self._index.is_device_tensor(node)
-
-    def _makes_bytes(self, node: ast.expr) -> bool:
-        name = self._index.qualified_name(node.func) if isinstance(node, ast.Call) else None
-        if name in ("torch.tensor", "torch.as_tensor"):
-            assert isinstance(node, ast.Call)
-            types = [self._index.qualified_name(item.value) for item in node.keywords if item.arg == "dtype"]
-            return types == ["torch.uint8"]
-        return name in ("torch.ByteTensor", "torch.cuda.ByteTensor")
 
     def is_boolean(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a tensor is known to hold truth values."""

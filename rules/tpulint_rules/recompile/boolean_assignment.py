@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
+from tpulint.semantic.byte_masks import chooses_by_bytes
 
 _WRITTEN = (Kind.TENSOR, Kind.UNKNOWN)
 """What a mask of the device may choose of; where that lies on the host, the mask is fetched."""
@@ -30,7 +31,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if isinstance(node.ctx, ast.Load) or turn is None or index.kind(node.value) not in _WRITTEN:
             continue
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        is_bytes = any(index.masks.chooses_by_bytes(item) for item in items)
+        is_bytes = any(chooses_by_bytes(index, item) for item in items)
         if not is_bytes and not any(index.masks.is_mask(item) for item in items):
             if _is_named_mask(ctx, node):
                 yield ctx.finding(

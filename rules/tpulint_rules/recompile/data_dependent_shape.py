@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind, Side
+from tpulint.semantic.byte_masks import chooses_by_bytes
 from tpulint_rules.recompile._filtered_losses import loss_of
 from tpulint_rules.recompile._filtered_rows import filtered_rows
 
@@ -68,10 +69,8 @@ def _chosen_from(ctx: FileContext, node: ast.Subscript | ast.Call) -> ast.expr |
         chosen = index.value(node.value)  # what a mask of the device is taken of is on the device, or fails
         if not isinstance(node.ctx, ast.Load) or chosen.kind not in _CHOSEN or chosen.side is Side.HOST:
             return None
-        if isinstance(index.parent(node), ast.AugAssign):
-            return None
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return node.value if any(index.masks.is_mask(item) for item in items) else None
+        return node.value if any(index.masks.is_mask(i) or chooses_by_bytes(index, i) for i in items) else None
     name = index.qualified_name(node.func)
     if name is not None:
         if name in _CHOOSING and node.args:
@@ -235,7 +234,7 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
             return kept
         tensor, mask = node.value, node.slice
         same = index.masks.is_mask_of(tensor, mask)
-        if not same:
+        if not same or chooses_by_bytes(index, mask):
             return None
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "masked_select":
         is_function = index.qualified_name(node.func) is not None
