@@ -13,12 +13,12 @@ from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 from tpulint.semantic.variables import last_name
+from tpulint_rules.step._kept_lists import gives_list
 from tpulint_rules.step._made_modules import (
     builds_of_object,
     classes_made,
     is_kept_nowhere,
     keeps_optimizer,
-    lists_parameters,
     makings,
 )
 from tpulint_rules.step._parameters_given import (
@@ -134,10 +134,10 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
 
 
 def _listed_by(ctx: FileContext, node: ast.Attribute) -> Iterator[Taken]:
-    """``net.weights`` of a module that listed them as it was made."""
+    """``net.weights``, or ``net.weights()``, of a module that listed them as it was made."""
     made = ctx.index.moves.creations.of(node.value) if ctx.index.kind(node.value) is Kind.MODULE else ()
     for call in makings(made):
-        if any(lists_parameters(owner, node.attr) for owner in classes_made(ctx.index, call)):
+        if any(gives_list(owner, node.attr) for owner in classes_made(ctx.index, call)):
             yield Taken(node.value, call)
 
 

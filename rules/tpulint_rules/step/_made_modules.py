@@ -1,4 +1,4 @@
-"""What modules do as they are made, before anybody moves them: they build optimizers and list parameters."""
+"""What modules do as they are made, before anybody moves them: they build optimizers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from tpulint.semantic.creations import Creation
 from tpulint.semantic.other_files import Definition, bases_above, method
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
-from tpulint_rules.step._parameters_given import (
-    GIVES_PARAMETERS,
-    gives_parameters,
-    is_called_optimizer,
-    is_gone_through,
-)
+from tpulint_rules.step._parameters_given import GIVES_PARAMETERS, is_called_optimizer
 
 _TRAINING = frozenset({"step", "backward"})
 _MOVES = frozenset({"to", "cuda"})
@@ -60,14 +55,14 @@ def begun(owner: Definition) -> list[Definition]:
     found = [start] if start is not None and isinstance(start.node, FUNCTIONS) else []
     for run in found:
         for call in _calls_in(run):
-            if isinstance(call.func, ast.Attribute) and _is(call.func.value, _own_name(run)):
+            if isinstance(call.func, ast.Attribute) and _is(call.func.value, own_name(run)):
                 further = method(owner, call.func.attr)
                 if further is not None and isinstance(further.node, FUNCTIONS) and further not in found:
                     found.append(further)
     return found
 
 
-def _calls_on_host(owner: Definition) -> list[tuple[Definition, ast.Call]]:
+def calls_on_host(owner: Definition) -> list[tuple[Definition, ast.Call]]:
     """The calls that run as an object is made, each in its function; none where one of them moves something."""
     found = [(run, call) for run in begun(owner) for call in _calls_in(run)]
     return [] if _move(call for _, call in found) else found
@@ -81,7 +76,7 @@ def _calls_in(run: Definition) -> list[ast.Call]:
     return run.file.tree.nodes_in(run.node, ast.Call, functions=False)
 
 
-def _own_name(run: Definition) -> str:
+def own_name(run: Definition) -> str:
     """What a method calls its object: ``self``."""
     assert isinstance(run.node, FUNCTIONS)
     return run.node.args.args[0].arg if run.node.args.args else ""
@@ -89,7 +84,7 @@ def _own_name(run: Definition) -> str:
 
 def builds_its_own(owner: Definition) -> bool:
     """Whether a class builds an optimizer of its own parameters where it is made, and moves nothing there."""
-    return any(_builds_of_itself(run, call) for run, call in _calls_on_host(owner))
+    return any(_builds_of_itself(run, call) for run, call in calls_on_host(owner))
 
 
 def is_told_otherwise(making: ast.Call, owner: Definition) -> bool:
@@ -109,7 +104,7 @@ def _builds_of_itself(run: Definition, call: ast.Call) -> bool:
     """Whether a call in a method builds an optimizer of the parameters of its object."""
     name = run.file.qualified_name(call.func) or ""
     builds = name.startswith(OPTIMIZER_PREFIXES) or is_called_optimizer(run.file, call)
-    return builds and any(_is_part(run, module, _own_name(run)) for module in modules_given(run, call))
+    return builds and any(_is_part(run, module, own_name(run)) for module in modules_given(run, call))
 
 
 def parts_building(index: SemanticIndex, making: ast.Call, owner: Definition) -> Iterator[ast.expr | None]:
@@ -117,9 +112,9 @@ def parts_building(index: SemanticIndex, making: ast.Call, owner: Definition) ->
 
     Of a part that the call gives, that is the argument; nothing of one that the object makes itself.
     """
-    for run, call in _calls_on_host(owner):
+    for run, call in calls_on_host(owner):
         part = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if part is None or is_kept_nowhere(run.file, call) or not _is_part(run, part, _own_name(run)):
+        if part is None or is_kept_nowhere(run.file, call) or not _is_part(run, part, own_name(run)):
             continue
         assert isinstance(call.func, ast.Attribute)
         for given, made in _parts(index, making, run, part):
@@ -162,7 +157,7 @@ def keeps_optimizer(run: Definition) -> bool:
 
 def keeps_nothing_else(run: Definition) -> bool:
     """Whether optimizers and schedules are all that a method gives its object, of which it asks nothing else."""
-    own, tree = _own_name(run), run.file.tree
+    own, tree = own_name(run), run.file.tree
     used = (node for node in tree.nodes_in(run.node, ast.Attribute) if _is(node.value, own))
     asked = (
         tree.parents[node] for node in used if node.attr not in GIVES_PARAMETERS and isinstance(node.ctx, ast.Load)
@@ -173,7 +168,7 @@ def keeps_nothing_else(run: Definition) -> bool:
 
 def _set_by(run: Definition) -> list[ast.AST]:
     """The statements of a method that set attributes of its object."""
-    own, tree = _own_name(run), run.file.tree
+    own, tree = own_name(run), run.file.tree
     stored = (node for node in tree.nodes_in(run.node, ast.Attribute) if not isinstance(node.ctx, ast.Load))
     return [tree.parents[node] for node in stored if _is(node.value, own)]
 
@@ -249,19 +244,6 @@ def _is_part(start: Definition, module: ast.expr, own: str) -> bool:
             adds = isinstance(adding, ast.Attribute) and adding.attr == "add_module"
             targets = [adding.value] if adds and isinstance(adding, ast.Attribute) else []
         if any(_is(target, own) for target in targets):
-            return True
-    return False
-
-
-def lists_parameters(owner: Definition, attribute: str) -> bool:
-    """Whether a class lists parameters as it is made, ``self.weights = list(self.layers.parameters())``."""
-    for run, call in _calls_on_host(owner):
-        statement = run.file.tree.statement_of(call) if gives_parameters(call) else None
-        if not isinstance(statement, ast.Assign | ast.AugAssign) or not is_gone_through(run.file, call, statement):
-            continue
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        kept = [one.value for one in targets if isinstance(one, ast.Attribute) and one.attr == attribute]
-        if any(_is(holder, _own_name(run)) for holder in kept):
             return True
     return False
 
