@@ -234,7 +234,7 @@ def _is_on_device(ctx: FileContext, taking: ast.expr, creations: list[Creation],
     moves = ctx.index.moves
     for creation in creations:
         way = (call for call in creation.way if not ctx.index.tree.encloses(call, taking))
-        if any(moves.to_device(call) is not None for call in way):
+        if any(moves.to_device(call) is not None and moves.precedes(taking, call) is not True for call in way):
             return True
         if isinstance(creation.node, ast.Call):
             arguments = [*creation.node.args, *(item.value for item in creation.node.keywords)]
