@@ -399,16 +399,16 @@ def test_parameters_that_a_module_lists_as_it_is_made(tmp_path: Path, listed: st
     _check_list(tmp_path, LISTED.replace("LISTED", listed), LISTING, told)
 
 
-FILLED = "self.kept = []\n        for n, p in self.named_parameters():\n            self.kept.append((n, p))"
+KEPT = "self.kept = []\n        for n, p in self.named_parameters():\n            self.kept.append((n, p))"
 OWN = "self.scale = nn.Parameter(torch.ones(2))\n        self.kept = [self.scale]"
 
 
 @pytest.mark.parametrize(
     ("listed", "given", "told"),
     [
-        (FILLED, "for _, p in self.kept:\n            yield p", True),
-        (FILLED.replace("(n, p)", "p"), "return self.kept", True),
-        (FILLED.replace("(n, p)", "n"), "return [p for n, p in self.named_parameters() if n in self.kept]", False),
+        (KEPT, "for _, p in self.kept:\n            yield p", True),
+        (KEPT.replace("(n, p)", "p"), "return self.kept", True),
+        (KEPT.replace("(n, p)", "n"), "return [p for n, p in self.named_parameters() if n in self.kept]", False),
         (OWN, "return self.kept", True),
         (OWN.replace("nn.Parameter(torch.ones(2))", "torch.ones(2)"), "return self.kept", False),
         (OWN, "self.kept = [self.scale]\n        return self.kept", False),  # the list is made anew, behind the move
@@ -419,9 +419,8 @@ def test_methods_that_give_a_list_of_parameters(tmp_path: Path, listed: str, giv
     net = LISTED.replace("LISTED", listed).replace(
         "    def forward", f"    def chosen(self):\n        {given}\n\n    def forward"
     )
-    _check_list(
-        tmp_path, net, LISTING.replace('[{"params": model.weights, "lr": 0.1}]', "model.chosen(), lr=0.1"), told
-    )
+    training = LISTING.replace('[{"params": model.weights, "lr": 0.1}]', "model.chosen(), lr=0.1")
+    _check_list(tmp_path, net, training.replace("Net().to", "Net()\nmodel = model.to"), told)
 
 
 def _check_list(tmp_path: Path, net: str, training: str, told: bool) -> None:
