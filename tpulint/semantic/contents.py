@@ -17,7 +17,7 @@ _COPIES = frozenset({
 })  # fmt: skip
 Key = str | int | None
 """A constant index; None for any element."""
-_Store = tuple[Key, ast.expr, ast.expr]
+Store = tuple[Key, ast.expr, ast.expr]
 """What is put into a container, with the key, and the container as written there."""
 
 
@@ -35,7 +35,7 @@ class Contents:
         self._names = names
         self._flow = flow
         self._definitions = definitions
-        self._stored: dict[tuple[ast.AST, str], list[_Store]] | None = None
+        self._stored: dict[tuple[ast.AST, str], list[Store]] | None = None
 
     def of(self, node: ast.expr, key: Key = None, depth: int = 0) -> list[ast.expr]:
         """Expressions that may be an element of a container (the one with this key); empty when none is known."""
@@ -102,9 +102,7 @@ class Contents:
         for binding in bindings:
             made = _made(binding) if binding.kind == "assign" else None
             if made is not None:
-                stored = [
-                    item[:2] for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)
-                ]
+                stored = [item[:2] for item in self.stored_into(binding)]
                 exact = not stored and isinstance(key, int)
                 found = self.of(made, key if exact or isinstance(key, str) else None, depth + 1)
                 by_name = [value for at, value in stored if at == key] if isinstance(key, str) else []
@@ -115,18 +113,22 @@ class Contents:
                     result += [item for item in self.of(value, key, depth + 1) if item not in result]
         return result
 
+    def stored_into(self, binding: Binding) -> list[Store]:
+        """What is put into what a binding gives a variable, in the order of the text."""
+        return [item for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)]
+
     def _parts(self, call: ast.Call, at: int) -> list[ast.expr]:
         """One of the values that a function of this file returns together."""
         function = self._definitions.function_called(call)
         made = [] if function is None else self._definitions.returned_by(function)
         return [value.elts[at] for value in made if isinstance(value, ast.Tuple) and 0 <= at < len(value.elts)]
 
-    def _is_of(self, store: _Store, binding: Binding) -> bool:
+    def _is_of(self, store: Store, binding: Binding) -> bool:
         """Whether something is put into what a binding gives a variable: the name may be that of another dict there."""
         container = store[2]
         return not isinstance(container, ast.Name) or binding in self._flow.reaching(container)
 
-    def _stores(self) -> dict[tuple[ast.AST, str], list[_Store]]:
+    def _stores(self) -> dict[tuple[ast.AST, str], list[Store]]:
         if self._stored is None:
             self._stored = {}
             for node in self._tree.parents:

@@ -47,6 +47,9 @@ class ElementValues:
         """Value of one part of an expression that is unpacked, or asked for an element."""
         if not path:
             return self._kinds.value(node, depth)
+        placed = self._kinds.placed(node, path[0], depth) if len(path) == 1 else UNKNOWN
+        if placed.kind is not Kind.UNKNOWN:
+            return placed
         if isinstance(node, ast.Tuple | ast.List):
             if not isinstance(path[0], int):
                 return UNKNOWN if path[0] else join(self.part(item, path[1:], depth) for item in node.elts)
@@ -218,7 +221,10 @@ class ElementValues:
             are_places = all(isinstance(at, int) for at in path)
             return Value(Kind.MODULE, certain=False) if are_places and not self._is_module_dict(node) else UNKNOWN
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
-            return self._kinds.content(node.func.value, None, depth) if path == (1,) else UNKNOWN
+            if path != (1,):
+                return UNKNOWN
+            placed = self._kinds.placed(node.func.value, None, depth)
+            return placed if placed.kind is not Kind.UNKNOWN else self._kinds.content(node.func.value, None, depth)
         return self._kinds.content(node, None, depth) if not path else UNKNOWN
 
     def _is_asked_for_parts(self, call: ast.Call, method: ast.Attribute, depth: int) -> bool:

@@ -29,6 +29,7 @@ from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
+from tpulint.semantic.placed_elements import PlacedElements
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
 from tpulint.semantic.tree import SyntaxTree
@@ -149,6 +150,9 @@ class Kinds:
         if isinstance(node, ast.Subscript):
             if self.attributes.is_saved(node.value):
                 return self.parameter_tensor()
+            placed = self.placed(node.value, key_of(node), depth)
+            if placed.kind is not Kind.UNKNOWN:
+                return placed
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
                 held = self.content(node.value, key_of(node), depth) if is_text(node.slice) else UNKNOWN
@@ -282,6 +286,19 @@ class Kinds:
     def contents(self) -> Contents:
         """What is put into lists and dicts."""
         return Contents(self._tree, self._names, self._flow, self._definitions)
+
+    def placed(self, container: ast.expr, key: Key, depth: int) -> Value:
+        """Value of an element that was put back into a batch, on the device, before this use of the batch."""
+        if not isinstance(container, ast.Name) or depth > LARGEST_DEPTH - 2:
+            return UNKNOWN
+        last = self._placed.last(container, key)
+        value = UNKNOWN if last is None else self.value(last, depth + 1)
+        is_there = value.kind is Kind.TENSOR and value.side is Side.DEVICE
+        return value._replace(certain=False) if is_there else UNKNOWN
+
+    @cached_property
+    def _placed(self) -> PlacedElements:
+        return PlacedElements(self._tree, self._names, self._flow, self.contents)
 
     def content(self, node: ast.expr, key: Key, depth: int) -> Value:
         """Value of an element of a container, where it is known what is put into it."""
