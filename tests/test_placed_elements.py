@@ -46,5 +46,5 @@ for batch in loader:
     ],
 )
 def test_elements_that_are_put_back(placed: str, read: str, told: bool) -> None:
-    found = check(START.replace("PLACED", placed).replace("READ", read))
+    found = check(START.replace("PLACED", placed).replace("READ", read), ("TPU101",))
     assert bool(found) is told
