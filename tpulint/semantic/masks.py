@@ -140,9 +140,7 @@ class Masks:
         if name is not None and name.startswith("torch."):
             return name[6:] in _TESTS
         if name is not None or not isinstance(call.func, ast.Attribute):
-            function = self._index.definitions.function_called(call)
-            returned = [] if function is None else self._index.definitions.returned_by(function)
-            return bool(returned) and all(self.is_boolean(value, depth + 1) for value in returned)
+            return self._returns_boolean(call, depth)
         method = call.func.attr
         if method in ("bool", "all", "any") or method in _TESTS:
             return self._index.kind(call.func.value) is Kind.TENSOR
@@ -151,7 +149,16 @@ class Masks:
             return True
         if method in ("to", "type") and any(n.startswith("torch.") and n != "torch.device" for n in names):
             return False
-        return method in _KEEPING and self.is_boolean(call.func.value, depth + 1)
+        if method in _KEEPING:
+            return self.is_boolean(call.func.value, depth + 1)
+        return self._returns_boolean(call, depth)
+
+    def _returns_boolean(self, call: ast.Call, depth: int) -> bool:
+        """Whether a function or method, of this file or another, gives truth values in all its ways."""
+        called = definition_called(self._index, call)
+        values = [] if called is None else returned(called)
+        masks = self._index.masks if called is None else called.file.masks
+        return bool(values) and all(masks.is_boolean(value, depth + 1) for value in values)
 
     def _holds_truths(self, node: ast.expr, depth: int) -> bool:
         """Whether a list, or what becomes one, has only truth values of Python: ``[s is not None for s in states]``."""

@@ -18,6 +18,8 @@ _MOVES = frozenset({"to", "cuda", "xla"})
 _COLLECTING = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.map"})
 _ITSELF = "()"
 """What a function gives back that calls itself."""
+_NO_TENSOR = ast.Is | ast.IsNot | ast.In | ast.NotIn
+"""Comparisons that give a truth value of Python, whatever is compared."""
 _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
 _CALCULATING = ("torch.", "math.", "builtins.")
 _METHODS = frozenset({
@@ -179,6 +181,8 @@ class Passing:
             return self._root(node.left, depth + 1) or self._root(node.right, depth + 1)
         if isinstance(node, ast.UnaryOp):
             return self._root(node.operand, depth + 1)
+        if isinstance(node, ast.Compare) and all(isinstance(one, ast.Constant) for one in node.comparators):
+            return None if isinstance(node.ops[0], _NO_TENSOR) else self._root(node.left, depth + 1)  # `labels > 0`
         if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
             return self._root(node.value, depth + 1)
         func = node.func if isinstance(node, ast.Call) else None

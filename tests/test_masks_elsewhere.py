@@ -1,0 +1,54 @@
+"""Masks that functions give, of this file or another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+TRAINING = """\
+import torch
+from torch import nn
+from boxes import chosen
+
+device = torch.device("cuda")
+model = nn.Linear(8, 3).to(device)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    x, y = x.to(device), y.to(device)
+    opt.zero_grad()
+    part = chosen(y)
+    loss = model(x)[part].sum()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("y > 0", True),
+        ("y.view(-1).float() != 0", True),
+        ("y == 1 if wide else y == 0", False),
+        ("y * 2", False),  # places
+        ("y.size(0) > 3", False),
+        ("y is not None", False),
+    ],
+)
+def test_masks_of_another_file(tmp_path: Path, given: str, told: bool) -> None:
+    (tmp_path / "boxes.py").write_text(f"def chosen(y):\n    return {given}\n")
+    (tmp_path / "train.py").write_text(TRAINING)
+    found = tpulint("check", ".", "--select", "TPU203", "--output-format", "concise", cwd=tmp_path)
+    assert ("TPU203" in found.out) is told
+
+
+@pytest.mark.parametrize(("given", "told"), [("x.sum(1) > 0", True), ("x.argmax(1)", False)])
+def test_masks_of_methods(tmp_path: Path, given: str, told: bool) -> None:
+    head = "class Head(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(8, 4)\n"
+    head += f"    def chosen(self, x):\n        return {given}\n"
+    head += "    def forward(self, x):\n        out = self.lin(x)\n        return out[self.chosen(out)]\n\n"
+    text = TRAINING.replace("from boxes import chosen\n", head).replace("nn.Linear(8, 3)", "Head()")
+    (tmp_path / "train.py").write_text(text.replace("    part = chosen(y)\n", "").replace("[part]", ""))
+    found = tpulint("check", ".", "--select", "TPU203", "--output-format", "concise", cwd=tmp_path)
+    assert ("TPU203" in found.out) is told
