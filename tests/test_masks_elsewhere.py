@@ -45,7 +45,8 @@ def test_masks_of_another_file(tmp_path: Path, given: str, told: bool) -> None:
 
 @pytest.mark.parametrize(("given", "told"), [("x.sum(1) > 0", True), ("x.argmax(1)", False)])
 def test_masks_of_methods(tmp_path: Path, given: str, told: bool) -> None:
-    head = "class Head(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(8, 4)\n"
+    head = "class Head(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    head += "        self.lin = nn.Linear(8, 4)\n"
     head += f"    def chosen(self, x):\n        return {given}\n"
     head += "    def forward(self, x):\n        out = self.lin(x)\n        return out[self.chosen(out)]\n\n"
     text = TRAINING.replace("from boxes import chosen\n", head).replace("nn.Linear(8, 3)", "Head()")
