@@ -97,7 +97,8 @@ def uses_imports(source: SourceFile) -> bool:
         or ".cuda()" in text  # of a class of another file, that may have a method of that name
         or ".is_cuda" in text  # which a function of another file may be told
         or "DataParallel(" in text  # around a model that another file may take out again
-        or ("optim" in text and source.has_any(_GIVES_PARAMETERS))  # of a model that another file may move behind it
+        # Of a model that another file may move behind it; or what moves here, which another may use as a model.
+        or ("optim" in text and source.has_any((*_GIVES_PARAMETERS, ".to(")))
         # A name that another file takes for a device, or a variable for programs of GPUs, which other files make it.
         or ("torch" not in text and ("cuda" in text or "CUDA_VISIBLE" in text))
         or source.has_any(_NAMES_DEVICE)  # which a function of another file may have chosen
