@@ -113,7 +113,7 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
         for node in inside:
             if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
                 continue
-            if id(node) in known:
+            if id(node) in known or _says_where(index.parent(node)):
                 continue
             if isinstance(node, ast.Attribute):
                 found += _listed_by(ctx, node)
@@ -131,6 +131,11 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
                         )
                 waiting.extend((item, at) for item in added_to(index, node, "append", "extend"))
     return found + _handed_to(ctx, optimizer)
+
+
+def _says_where(node: ast.AST | None) -> bool:
+    """``self.device``, which tells of no parameter: ``Adam([torch.ones(2, device=self.device)])``"""
+    return isinstance(node, ast.Attribute) and node.attr in ("device", "dtype")
 
 
 def _listed_by(ctx: FileContext, node: ast.Attribute) -> Iterator[Taken]:

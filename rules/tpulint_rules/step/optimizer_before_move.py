@@ -58,12 +58,16 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         waiting.append((taken.at, creations))
         for move in moving:
             shared = [
-                creation for creation in moves.moved_by(move) if any(creation.overlaps(other) for other in creations)
+                creation
+                for creation in moves.moved_by(move)
+                if any(
+                    creation.overlaps(other) and not _may_be_batch(ctx, move, creation, other) for other in creations
+                )
             ]
             if not shared or move in told or moves.precedes(taken.at, move.call) is not True:
                 continue
             told.append(move)
-            known = move.certain and not any(isinstance(creation.node, ast.arg) for creation in shared)
+            known = move.certain and not any(isinstance(moved.node, ast.arg) for moved in shared)
             certainty = Certainty.CERTAIN if known else Certainty.LIKELY
             yield _finding(ctx, optimizer, move, certainty, told, taken, put_first)
     if optimizers and ctx.index.imported.knows_others:
@@ -162,6 +166,15 @@ def _has_moved(ctx: FileContext, move: Move, before: list[Move]) -> bool:
     earlier = [one for one in before if moves.precedes(one.call, move.call) is True]
     taken = [creation for one in earlier for creation in moves.moved_by(one)]
     return bool(taken) and all(any(made.overlaps(other) for other in taken) for made in move.creations)
+
+
+def _may_be_batch(ctx: FileContext, move: Move, moved: Creation, whole: Creation) -> bool:
+    """Whether what moves comes out of an attribute that nobody knows to hold modules: ``for batch in self.loader``."""
+    if len(moved.path) < len(whole.path) + 2 or moved.path[len(whole.path)].startswith("["):
+        return False
+    is_element = any(step.startswith("[") for step in moved.path[len(whole.path) + 1 :])
+    stands_alone = isinstance(ctx.index.parent(move.call), ast.Expr)  # which does nothing with a tensor
+    return is_element and not stands_alone and ctx.index.kind(move.module) is not Kind.MODULE
 
 
 def _is_of_itself(ctx: FileContext, optimizer: ast.Call, modules: list[ast.expr]) -> bool:
