@@ -389,3 +389,62 @@ def test_classes_without_source_that_may_hold_a_model(tmp_path: Path, name: str,
         optimizer.step()
     """
     agree(tmp_path, "TPU303", train=train)
+
+
+@pytest.mark.parametrize(
+    ("base", "part", "then", "is_told"),
+    [
+        ("nn.Module", "World()", "", True),
+        ("nn.Module", "World(0.1)", "self.grid = torch.zeros(2).to('cuda')", True),
+        ("nn.Module", "World().to('cuda')  # TPU303", "", False),
+        ("nn.Module", "World()", "self.world.to('cuda')  # TPU303", False),
+        ("nn.Module", "World()", "self.to('cuda')", False),
+        ("Holder", "World()", "", False),  # its `to` may move anything
+        ("nn.Module", "Still()", "", False),
+    ],
+)
+def test_parts_that_build_their_optimizer_in_another_file(
+    tmp_path: Path, base: str, part: str, then: str, is_told: bool
+) -> None:
+    worlds = """\
+    import torch
+    from torch import nn
+    from tools import Optimizer
+
+    class World(nn.Module):
+        def __init__(self, rate=0.01):
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+            self.opt = Optimizer("world", self.parameters(), rate)
+
+        def learn(self, x):
+            self.opt(self.net(x).mean())
+
+    class Still(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+
+        def learn(self, x):
+            return self.net(x)
+    """
+    main = f"""\
+    import torch
+    from torch import nn
+    from library import Holder
+    from worlds import Still, World
+
+    class Agent({base}):
+        def __init__(self):
+            super().__init__()
+            self.world = {part}
+            {then}
+
+        def fit(self, x):
+            self.world.learn(x)
+
+    agent = Agent().to("cuda"){"  # TPU303" * is_told}
+    for x in batches:
+        agent.fit(x.to("cuda"))
+    """
+    agree(tmp_path, "TPU303", main=main, worlds=worlds)

@@ -87,6 +87,32 @@ def builds_its_own(owner: Definition) -> bool:
     return any(_builds_of_itself(run, call) for run, call in calls_on_host(owner))
 
 
+def modules_made(owner: Definition, depth: int = 0) -> Iterator[Definition]:
+    """The classes of a module's parts, and of theirs, that build optimizers as it is made: ``self.world = World()``.
+
+    Not those that it moves there itself.
+    """
+    if not isinstance(owner.node, ast.ClassDef) or not owner.file.definitions.is_module_class(owner.node):
+        return
+    for run in begun(owner) if depth < _DEPTH else ():
+        own = _own_name(run)
+        moving = [call.func.value for call in _calls_in(run) if _move([call]) and isinstance(call.func, ast.Attribute)]
+        for statement in _set_by(run):
+            made = statement.value if isinstance(statement, ast.Assign) else None
+            if not isinstance(made, ast.Call) or made in moving or _move([made]):
+                continue
+            kept = {run.file.text(one) for one in statement.targets} if isinstance(statement, ast.Assign) else set()
+            if any(run.file.text(one) in (own, *kept) for one in moving):
+                continue
+            for part in classes_made(run.file, made):
+                if not isinstance(part.node, ast.ClassDef) or not part.file.definitions.is_module_class(part.node):
+                    continue
+                if builds_its_own(part) and not is_told_otherwise(made, part):
+                    yield part
+                else:
+                    yield from modules_made(part, depth + 1)
+
+
 def is_told_otherwise(making: ast.Call, owner: Definition) -> bool:
     """Whether a call answers what a class asks as it is made: ``Net(no_optim=True)``, ``Net(**{"no_optim": True})``."""
     asked: set[str] = set()

@@ -23,7 +23,9 @@ def is_called_optimizer(index: SemanticIndex, call: ast.Call) -> bool:
     Whatever a class is called, what gets parameters and their learning rate is an optimizer:
     ``getattr(optimizers, name)(net.parameters(), lr=0.1)``.
     """
-    given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "params")]
+    # `Optimizer("model", net.parameters(), rate)`
+    first = call.args if last_name(call.func).lower().endswith("optimizer") else call.args[:1]
+    given = [*first, *(item.value for item in call.keywords if item.arg == "params")]
     parts = (part for item in given for part in (item, *index.tree.inside(item)))
     if not any(isinstance(part, ast.Call) and gives_parameters(part) for part in parts):
         return False

@@ -22,6 +22,7 @@ from tpulint_rules.step._made_modules import (
     classes_made,
     is_told_otherwise,
     makings,
+    modules_made,
     parts_building,
     stepping_methods,
 )
@@ -214,6 +215,14 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
         for call in makings(move.creations)
         for owner in classes_made(ctx.index, call)
         if (builds_its_own(owner) and not is_told_otherwise(call, owner)) or _has_part_build(ctx, call, owner)
+    ]
+    # Parts of this file are told of where they build theirs.
+    builders += [
+        part
+        for call in makings(move.creations)
+        for owner in classes_made(ctx.index, call)
+        for part in modules_made(owner)
+        if part.file is not ctx.index
     ]
     if any(isinstance(creation.node, ast.arg) and not creation.way for creation in move.creations):
         # What other files hand over: `Trainer(Net())`
