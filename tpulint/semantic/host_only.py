@@ -20,6 +20,10 @@ from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Side
 from tpulint.source import SourceFile
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
+
 _DEVICE_WORDS = ("cuda", "device", "torch_xla", "accelerat", "fabric", "lightning")
 _SEEDS = (
     r"torch\.cuda\.(?:manual_seed(?:_all)?|is_available)\(|(?<![\"'])(?<!torch\.)(?:\b|_)cuda\b(?![.(]|:\d)"
@@ -37,6 +41,9 @@ _MOST_FILES = 40
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
 _XLA = r"\bxla(?:\b|_)"
 _MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
+_NAMED = r"\.to\(\s*[\"']cuda|\bdevice(?:\s*:\s*[\w. |]+)?\s*=\s*[\"']cuda"
+"""A device by its name: ``x.to("cuda")``, ``def to_gpu(x, device="cuda"):``."""
+_OF_OTHERS = r"\b(?:import|from)\s+(?:paddle|mxnet|tensorflow|jax|cupy|chainer|mindspore|oneflow)"
 _OF_OTHER_DEVICES = (
     "cuda", "gpu", "xla", "accelerat", "fabric", "lightning", "nccl",
 )  # fmt: skip
@@ -265,6 +272,16 @@ def _only_seeds(text: str) -> bool:
     return not any(word in rest for word in _DEVICE_WORDS)
 
 
+def _puts_on_device(file: SemanticIndex) -> bool:
+    """Whether a file of PyTorch puts things on a device; one of a few functions need not import it: ``x.cuda()``."""
+    if file.mentions(_OF_TORCH):
+        return file.mentions(_MOVES) or file.mentions(_NAMED, "cuda")
+    is_moving = file.mentions(r"\.cuda\(", ".cuda(") or (
+        file.source.has_any((_MOVE,)) and file.mentions(_NAMED, "cuda")
+    )
+    return is_moving and not file.mentions(_OF_OTHERS)
+
+
 def _imports_device(source: SourceFile, imported: Imported) -> bool:
     """Whether a file that trains, or evaluates, has its models from files that put them on a device.
 
@@ -275,7 +292,7 @@ def _imports_device(source: SourceFile, imported: Imported) -> bool:
     files = list(imported.files())
     beside = os.path.join(os.path.dirname(os.path.abspath(source.path)), "") if "__main__" in source.text else None
     for other in files:  # grows while it is walked
-        if other.mentions(_MOVES) and other.mentions(_OF_TORCH):
+        if _puts_on_device(other):
             return True
         if beside is not None and len(files) < _MOST_FILES:
             further = (one for one in other.imported.files() if os.path.abspath(one.source.path).startswith(beside))
