@@ -13,6 +13,8 @@ _DEPTH = 6
 _FILLED = ("assign", "augment")
 """How a list is made, ``layers = []``, and what is added to it, ``layers += [Layer()]``."""
 SEQUENTIAL = "torch.nn.Sequential"
+_ADDING = {"append": 1, "add_module": 2}
+"""Methods that put a module last, and how many values they are given."""
 
 
 class ModuleLists:
@@ -50,13 +52,21 @@ class ModuleLists:
         bindings = list(self._bindings_of(node))
         if isinstance(node, ast.Name) and bindings and all(b.kind == "parameter" for b in bindings):
             return [node]  # a list that the function is given: asked for its class, one tells that of its elements
-        values = [b.value for b in bindings if b.kind in _FILLED and not b.path]
-        parts = [part for value in values if value is not None for part in self.parts_of(value, depth + 1)]
+        values = [part for b in bindings if b.kind in _FILLED for part in self._given_by(b)]
+        parts = [part for value in values for part in self.parts_of(value, depth + 1)]
         for binding in bindings:
             if binding.kind == "loop" and binding.value is not None:  # `for block in self.blocks: for layer in block:`
                 inner = self.gone_through(binding.value, binding.path, depth + 1)
                 parts += [part for whole in inner for part in self.parts_of(whole, depth + 1)]
         return parts + self._appended_to(node) if values else parts
+
+    def _given_by(self, binding: Binding) -> list[ast.expr]:
+        """What a variable is, also one of several: ``settings, self.layers = make_layers(config)``."""
+        value, path = binding.value, binding.path
+        if value is None or not path:
+            return [] if value is None else [value]
+        made = self._made_by(value.func) if isinstance(value, ast.Call) and len(path) == 1 else []
+        return [one.elts[path[0]] for one in made if isinstance(one, ast.Tuple) and 0 <= path[0] < len(one.elts)]
 
     def _made_by(self, func: ast.expr) -> list[ast.expr]:
         """What a function of this file returns: a list that it fills, ``self.layers = make_layers(config)``."""
@@ -85,16 +95,20 @@ class ModuleLists:
         return found
 
     def _appended_to(self, node: ast.expr) -> list[ast.expr]:
-        """``self.layers.append(Layer())`` in the same class, ``layers.append(Layer())`` of the same variable."""
+        """``self.layers.append(Layer())`` in the same class, ``layers.append(Layer())`` of the same variable.
+
+        So with ``layers.add_module("first", Layer())``.
+        """
         around = self._tree.class_of(node) if isinstance(node, ast.Attribute) else self._tree.module
         text, found = ast.dump(node), list[ast.expr]()
         if around is None:
             return []
-        for attribute in self._tree.attributes_called("append"):
-            call = self._tree.parents[attribute]
-            if isinstance(call, ast.Call) and len(call.args) == 1 and self._tree.encloses(around, attribute):
-                is_same = _is_like(attribute.value, text) and self._is_variable(attribute.value, node)
-                found += call.args if is_same else []
+        for method, count in _ADDING.items():
+            for attribute in self._tree.attributes_called(method):
+                call = self._tree.parents[attribute]
+                if isinstance(call, ast.Call) and len(call.args) == count and self._tree.encloses(around, attribute):
+                    is_same = _is_like(attribute.value, text) and self._is_variable(attribute.value, node)
+                    found += call.args[-1:] if is_same else []
         return found
 
     def _is_variable(self, one: ast.expr, other: ast.expr) -> bool:
