@@ -654,6 +654,38 @@ def test_numbers_that_are_tensors(tmp_path: Path) -> None:
     agree(tmp_path, "TPU101,TPU201", train=program)
 
 
+def test_numbers_of_torch_that_are_elements_of_what_is_moved(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def clip(boxes, sizes, limits):
+        for i in range(boxes.size(0)):
+            boxes[i].clamp_(0, sizes[i, 1] - 1)  # TPU101
+            boxes[i].clamp_(sizes[i, 0], sizes[i, 1])
+        return boxes.clamp(0, limits[0])
+
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        level = x[0, 0]
+        out = clip(model(x), y, x.shape)
+        a = torch.full((4,), level, device=device)  # TPU101
+        b = F.leaky_relu(out, level)  # TPU101
+        c = F.dropout(out, p=level)  # TPU101
+        d = torch.nan_to_num(out, nan=level)  # TPU101
+        e = torch.empty_like(out).uniform_(0, level)  # TPU101
+        f = F.smooth_l1_loss(out, y, beta=level)  # TPU101
+        g = torch.addmm(out, out, out, beta=level)  # TPU101
+        h = out.masked_fill(out > 0, level).lerp(out, level).clamp(min=level) / level
+        i = torch.where(out > 0, out, level).pow(level).clamp_min(level)
+        j = F.dropout(out, 0.5) + F.pad(out, (1, 1), "constant", 0.0)
+        F.mse_loss(out, y).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), level)  # TPU101
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101", train=program)
+
+
 def test_rows_that_methods_of_a_module_hand_on(tmp_path: Path) -> None:
     program = """\
     import torch

@@ -13,7 +13,8 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.mapped_elements import LISTS, MADE_OF_ELEMENTS
 from tpulint.semantic.names import Names
-from tpulint.semantic.values import NUMPY, is_none
+from tpulint.semantic.number_arguments import numbers_asked
+from tpulint.semantic.values import NUMPY
 
 _SIZED = frozenset(
     f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange", "full", "eye", "linspace")
@@ -22,12 +23,10 @@ _SIZED = frozenset(
 _COUNTED = frozenset(f"torch.{name}" for name in ("topk", "narrow", "multinomial", "chunk", "split", "tril", "triu"))
 """Functions of torch that are given numbers behind the tensor."""
 _COUNTED_METHODS = frozenset({
-    "repeat", "topk", "narrow", "view", "expand", "split", "chunk", "tril", "triu", "fill_", "new_zeros", "new_ones",
+    "repeat", "topk", "narrow", "view", "expand", "split", "chunk", "tril", "triu", "new_zeros", "new_ones",
     "new_empty", "new_full",
 })  # fmt: skip
 """Methods of tensors that take nothing but numbers."""
-_BOUNDED = frozenset({"clamp", "clip"})
-_SCALED = frozenset({"add", "sub", "addcmul", "addcdiv", "addmm", "addmv", "addr", "baddbmm"})
 _WHOLE = frozenset({"long", "int", "to"})
 """Methods that make of a tensor one that can be a place."""
 _MAPPED = frozenset({"builtins.float", "builtins.int", "builtins.bool", "builtins.str"})
@@ -64,7 +63,9 @@ class ImplicitReads:
             is_product = isinstance(node.op, ast.Mult)
             given = [number for row, number in sides if is_product and isinstance(row, ast.List)]
         elif isinstance(node, ast.Call):
-            given = self._numbers_given(node, self._names.qualified(node.func))
+            name = self._names.qualified(node.func)
+            given = self._numbers_given(node, name)
+            yield from filter(self._is_number_moved, numbers_asked(node, name, self._kinds))
         elif isinstance(node, ast.Subscript):
             yield from self._places(node)
             return
@@ -120,23 +121,12 @@ class ImplicitReads:
             return [part for row in rows for part in self._elements(row) or [row]]
         if name in _COUNTED:
             return call.args[1:]
-        operation = (name.removeprefix("torch.") if name else getattr(call.func, "attr", "")).rstrip("_")
-        if operation in _BOUNDED:
-            return self._bounds(call, call.args[1:] if name else call.args)
-        if operation in _SCALED:
-            return [keyword.value for keyword in call.keywords if keyword.arg in ("alpha", "value")]
         if name == "builtins.map" and len(call.args) == 2 and self._names.qualified(call.args[0]) in _MAPPED:
             return self._elements(call.args[1]) or call.args[1:]
         if name is not None or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COUNTED_METHODS:
             return []
         is_tensor = self._kinds.value(call.func.value).kind is Kind.TENSOR  # a class may have a method of that name
         return call.args if is_tensor else []
-
-    def _bounds(self, call: ast.Call, given: list[ast.expr]) -> list[ast.expr]:
-        """The bound that is a tensor, where the other is a number: ``x.clamp_(0, gain[2] - 1)``."""
-        bounds = [*given, *(keyword.value for keyword in call.keywords if keyword.arg in ("min", "max"))]
-        are_numbers = [self._kinds.value(bound).kind is Kind.HOST and not is_none(bound) for bound in bounds]
-        return bounds if len(bounds) == 2 and sum(are_numbers) == 1 else []
 
     def _places(self, node: ast.Subscript) -> Iterator[ast.expr]:
         """Ends of slices, and the place in a list: ``x[:count]``, ``names[place]``."""
@@ -152,6 +142,23 @@ class ImplicitReads:
 
     def _is_read(self, node: ast.expr) -> bool:
         return self._is_certain(node) or self._is_element_moved(node) or self._is_gone_over(node)
+
+    def _is_number_moved(self, node: ast.expr) -> bool:
+        """Whether what torch takes for a number is of the device by what it is, or as the code shows by moving it."""
+        if isinstance(node, _DISPLAYS) or not self._kinds.is_on_device(node):
+            return False
+        return self._is_certain(node) or (self._is_moved(node) and not self._may_be_of_list(node))
+
+    def _may_be_of_list(self, node: ast.expr) -> bool:
+        """Whether a number is an element of a parameter that may be a list of sizes: ``size[1]``, not ``x[i, 1]``."""
+        if isinstance(node, ast.BinOp):
+            return self._may_be_of_list(node.left) or self._may_be_of_list(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return self._may_be_of_list(node.operand)
+        is_element = isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Tuple)
+        whole = node.value if isinstance(node, ast.Subscript) and is_element else None
+        bindings = self._flow.reaching(whole) if isinstance(whole, ast.Name) else ()
+        return any(binding.kind == "parameter" for binding in bindings)
 
     def _is_read_end(self, node: ast.expr) -> bool:
         """Whether the end of a slice is read: ``start[i, 1]`` of a tensor that is moved, or computed of such a one."""
