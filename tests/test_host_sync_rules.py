@@ -3643,6 +3643,27 @@ def test_what_a_loss_is_summed_of_is_a_tensor_when_it_is_asked_for_its_number() 
     assert "entropy_total += entropy.item()" in port(SETUP + apart).text
 
 
+@pytest.mark.parametrize(
+    ("line", "is_followed"),
+    [
+        ("loss = value_loss + (entropy if entropy is not None else 0.0)", True),
+        ("loss = sum([value_loss, weight * entropy])", True),
+        ("parts = {'value': value_loss, 'entropy': entropy}; loss = sum(parts.values())", True),
+        ("parts = [value_loss, entropy]; loss = torch.stack(parts).sum()", True),
+        ("parts = [value_loss]; parts = [sum(parts), entropy]; loss = sum(parts)", True),
+        ("parts = {'value': value_loss, 'entropy': entropy}; loss = parts['value']", False),
+        ("loss = value_loss if entropy is not None else value_loss * 2", False),
+        ("loss = value_loss * len([entropy])", False),
+    ],
+)
+def test_what_a_loss_is_put_together_of_by_a_choice_or_a_sum(line: str, is_followed: bool) -> None:
+    lines = "".join(f"            {part.strip()}\n" for part in line.split(";"))
+    program = POLICY.replace(
+        "            (value_loss - weight * entropy).backward()\n", f"{lines}            loss.backward()\n"
+    )
+    assert ("entropy_total += entropy.detach()" in port(SETUP + program).text) is is_followed
+
+
 MEANS = """\
 class Runner:
     def train(self, epoch):

@@ -12,6 +12,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.other_files import unpacked
 from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.summands import summands
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
 from tpulint.semantic.variables import last_name
@@ -130,14 +131,14 @@ class Roles:
         loss = call.args[0] if call.args else func.value
         if isinstance(loss, ast.Call) and isinstance(loss.func, ast.Attribute) and loss.func.attr == "scale":
             loss = loss.args[0] if loss.args else loss
-        yield from _operands(loss)
+        yield from summands(loss, self._flow)
         for binding in self._receivers(loss):
             if not isinstance(binding, Binding) or binding.kind not in _SUMMED:
                 continue
             if not binding.path:
-                yield from _operands(binding.value)
+                yield from summands(binding.value, self._flow)
             for returned in self._returned_to(binding):
-                yield from _operands(returned)
+                yield from summands(returned, self._flow)
 
     def _returned_to(self, binding: Binding) -> list[ast.expr]:
         """What functions of this file return for a variable: ``loss, parts = compute_loss(nets, x)``."""
@@ -155,7 +156,7 @@ class Roles:
         for term in terms:
             summed.add(term)
             if depth < _DEPTH and term.kind in _SUMMED and not term.path:
-                for name in _operands(term.value):
+                for name in summands(term.value, self._flow):
                     self._add_terms(summed, self._flow.reaching(name), depth + 1)
 
     def _receivers(self, node: ast.expr) -> tuple[Binding | Inherited, ...]:
@@ -213,17 +214,6 @@ def _is_given_work(call: ast.Call) -> bool:
     if isinstance(mode, ast.Constant):
         return len(given) > 1 or not isinstance(mode.value, bool)
     return len(given) > 1 or not isinstance(mode, ast.Compare | ast.UnaryOp | ast.BoolOp)
-
-
-def _operands(node: ast.expr | None) -> Iterator[ast.Name]:
-    """The variables in ``value_loss - 0.1 * entropy``."""
-    if isinstance(node, ast.BinOp):
-        yield from _operands(node.left)
-        yield from _operands(node.right)
-    elif isinstance(node, ast.UnaryOp):
-        yield from _operands(node.operand)
-    elif isinstance(node, ast.Name):
-        yield node
 
 
 def _only_call(node: ast.expr | None) -> ast.Call | None:
