@@ -933,3 +933,72 @@ BUILDS = """\
 def test_nothing_that_a_call_gives_does_not_say_what_the_others_do(tmp_path: Path, given: str, code: str) -> None:
     """An optimizer that came out of a file, which a test does without."""
     agree(tmp_path, "TPU301", trainer=STEPPED.format(code), main=BUILDS.replace("GIVEN", given))
+
+
+@pytest.mark.parametrize(
+    ("given", "is_read"),
+    [
+        ("model.parameters()", True),
+        ("list(model.parameters())", True),
+        ("list(model.parameters()) + list(other.parameters())", True),
+        ("weights", True),
+        ("[p.grad for p in model.parameters()]", True),
+        ("(p for p in other.parameters())", True),
+        ("model.weight", True),
+        ("[len(x), 2]", False),
+        ("[torch.zeros(2) for _ in range(2)]", False),
+        ("numbers.values()", False),
+    ],
+)
+def test_what_another_file_goes_through(tmp_path: Path, given: str, is_read: bool) -> None:
+    measured = """\
+    import torch
+
+    def measure(parts):
+        if isinstance(parts, torch.Tensor):
+            parts = [parts]
+        total = 0
+        for part in parts:
+            total += part.norm().item() ** 2
+        return total
+    """
+    program = (
+        SETUP
+        + f"""
+    from measured import measure
+
+    other = nn.Linear(4, 4).to(device)
+    weights = list(other.parameters())
+    numbers = dict(rate=0.1)
+    for x, y in loader:
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        measure({given})
+        optimizer.step()
+    """
+    )
+    marked = measured.replace(" ** 2", " ** 2  # TPU101") if is_read else measured
+    agree(tmp_path, "TPU101,TPU104", train=program, measured=marked)
+
+
+@pytest.mark.parametrize(
+    "given", ["list(model.parameters())", "model.parameters()", "list(model.weight) + [model.bias]"]
+)
+def test_a_tensor_alone_becomes_a_list(tmp_path: Path, given: str) -> None:
+    program = (
+        SETUP
+        + f"""
+    def measure(parts):
+        if isinstance(parts, torch.Tensor):
+            parts = [parts]
+        largest = max(part.grad.abs().max().item() for part in parts)  # TPU101
+        if not parts:
+            return 0
+        return largest
+
+    for x, y in loader:
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        measure({given})
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU101,TPU103", train=program)

@@ -21,7 +21,7 @@ from tpulint.semantic.outside import (
 )
 from tpulint.semantic.passed_arguments import arguments_given, named_beside
 from tpulint.semantic.tree import FUNCTIONS
-from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none
+from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False
@@ -198,9 +198,19 @@ def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
 
 
 def _element_given(index: SemanticIndex, item: ast.expr) -> Value:
-    """What is in a list or a dictionary that a call gives."""
-    is_known = index.kind(item) not in (Kind.HOST, Kind.UNKNOWN)
-    return UNKNOWN if is_known or not isinstance(item, _MAY_HOLD) else index.kinds.content(item, None, 0)
+    """What is in a list or a dictionary that a call gives, or tensors of the device that it makes: ``parameters()``."""
+    if index.kind(item) not in (Kind.HOST, Kind.UNKNOWN):
+        return UNKNOWN
+    known = index.kinds.content(item, None, 0) if isinstance(item, _MAY_HOLD) else UNKNOWN
+    if known.kind is not Kind.UNKNOWN:
+        return known
+    if isinstance(item, ast.ListComp | ast.GeneratorExp):
+        element = index.value(item.elt)
+    elif isinstance(item, ast.BinOp):  # `list(encoder.parameters()) + list(decoder.parameters())`
+        element = join(_element_given(index, side) for side in (item.left, item.right))
+    else:
+        element = index.kinds.elements.element(item, (), 0) if isinstance(item, ast.Call | ast.Name) else UNKNOWN
+    return element if element.kind is Kind.TENSOR and element.side is Side.DEVICE else UNKNOWN
 
 
 def _by_key(index: SemanticIndex, name: str, item: ast.expr) -> Iterator[tuple[str, Value]]:

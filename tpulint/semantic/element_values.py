@@ -10,6 +10,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.function_values import FunctionValues, generator_of
 from tpulint.semantic.imported import Imported
+from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
@@ -168,6 +169,10 @@ class ElementValues:
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
                 return self.element(node.args[0], path, depth)
+            if name in LISTS and len(node.args) == 1 and depth < LARGEST_DEPTH - 2:
+                listed = self.element(node.args[0], path, depth + 1)  # `list(model.parameters())`
+                if listed.kind is not Kind.UNKNOWN:
+                    return listed
             if isinstance(node.func, ast.Attribute):
                 is_named = node.func.attr.startswith(_NAMED)
                 part = node.func.attr.removeprefix(_NAMED)
@@ -187,11 +192,15 @@ class ElementValues:
                 owner, function = generator
                 return owner.yielded(function, path, depth + 2)
         if isinstance(node, ast.Name):
+            alone = self._put_in_list(node)
+            if alone is not None and depth < LARGEST_DEPTH - 2:
+                return self.element(alone, path, depth + 1)
             for binding in self._flow.reaching(node):
                 if binding.kind in ("assign", "with") and not binding.path and isinstance(binding.value, ast.Call):
                     name = self._names.qualified(binding.value.func)
                     if (
                         name in facts.ITERABLE_WRAPPERS
+                        or name in LISTS
                         or self._kinds.functions.generator_called(binding.value) is not None
                     ):
                         return self.element(binding.value, path, depth + 1) if depth < LARGEST_DEPTH else UNKNOWN
@@ -244,6 +253,18 @@ class ElementValues:
             binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Dict | ast.DictComp)
             for binding in bindings
         )
+
+    def _put_in_list(self, name: ast.Name) -> ast.Name | None:
+        """The variable as it is where something alone becomes a list: ``if isinstance(x, Tensor): x = [x]``.
+
+        What is in the list afterwards is that tensor, or what was in the list before.
+        """
+        bindings = self._flow.reaching(name)
+        for binding in bindings if len(bindings) > 1 else ():
+            row = binding.value.elts if isinstance(binding.value, ast.List) and not binding.path else []
+            if len(row) == 1 and isinstance(row[0], ast.Name) and row[0].id == name.id:
+                return row[0]
+        return None
 
     def _is_module_dict(self, node: ast.expr) -> bool:
         """Whether a loop over a module gives keys."""
