@@ -240,6 +240,43 @@ def test_weight_norm_by_any_name(tmp_path: Path, how: str, made: str) -> None:
     agree(tmp_path, "TPU135", train=program)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "choice", "is_told"),
+    [
+        ("old=True", "norm = weight_norm if old else spectral_norm", True),
+        ("old=True", "norm = spectral_norm\n            if old:\n                norm = weight_norm", True),
+        ("norm=weight_norm", "pass", True),
+        ("old=True", "norm = spectral_norm if old else nn.Sequential", False),
+        ("norm=nn.Sequential", "print(weight_norm)", False),
+    ],
+)
+def test_weight_norm_that_is_chosen(tmp_path: Path, parameter: str, choice: str, is_told: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    from torch.nn.utils import spectral_norm, weight_norm
+
+    class Net(nn.Module):
+        def __init__(self, {parameter}):
+            super().__init__()
+            {choice}
+            self.layers = nn.ModuleList([norm(nn.Linear(4, 4))])
+
+        def forward(self, x):
+            return self.layers[0](x)
+
+    net = Net().to(device)
+    for x in loader:
+        net(x.to(device)).sum().backward()
+        optimizer.step()
+    """
+    )
+    mark = "norm(nn.Linear(4, 4))])"
+    agree(tmp_path, "TPU135", train=program.replace(mark, f"{mark}  # TPU135") if is_told else program)
+    tpulint("--fix", "--unsafe-fixes", "--select=TPU135", "train.py", cwd=tmp_path)
+    assert ("tpulint_runtime.weight_norm" in (tmp_path / "train.py").read_text()) is is_told
+
+
 def test_a_batch_that_is_a_dictionary_is_no_tensor_of_the_host(tmp_path: Path) -> None:
     base = """\
     class Model:
