@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from marked_files import SETUP, agree
 
 LOSS = """\
@@ -222,3 +223,37 @@ def test_objects_that_a_step_makes(tmp_path: Path) -> None:
             columns[far] = 0.0  # TPU204
     """
     agree(tmp_path, "TPU101,TPU135,TPU203,TPU204", main=program, routes=routes)
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_known"),
+    [
+        ("run = train", True),
+        ("run = train if plain else train_far", True),
+        ("if plain:\n        run = train\n    else:\n        run = train_far", True),
+        ("run = other", False),
+        ("run = train if plain else other", False),
+    ],
+)
+def test_loader_that_a_chosen_function_takes(tmp_path: Path, choice: str, is_known: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    def train(batches, loss=F.mse_loss):
+        for x, y in batches:
+            loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+
+    def train_far(batches):
+        for x, y in batches:
+            F.l1_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+
+    loader = torch.utils.data.DataLoader(rows, batch_size=8, shuffle=True)
+    {choice}
+    for epoch in range(9):
+        run(loader)
+    """
+    )
+    mark = "shuffle=True)"
+    agree(tmp_path, "TPU501", main=program.replace(mark, f"{mark}  # TPU501") if is_known else program)

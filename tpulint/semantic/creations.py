@@ -214,7 +214,8 @@ class Creations:
                     # `self.other()` inside the class says nothing about which object it is.
                     values = [value for value in values if not (isinstance(value, ast.Name) and value.id == first)]
             else:
-                values = self._definitions.arguments.of(function, binding.name)
+                arguments = self._definitions.arguments
+                values = arguments.of(function, binding.name) or arguments.when_chosen(function, binding.name)
         for value in values:
             yield from self._of(value, depth + 2)
         if not values:
