@@ -1030,6 +1030,20 @@ def test_as_many_rows_of_a_device_tensor_as_a_list_is_long(rows: str, told: list
     assert codes(in_loop(f"k = random.randint(2, 9)\nrows = {rows}\nz = model(data[rows])")) == told
 
 
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        ("sum(lengths)", ["TPU212"]),
+        ("sum([len(part) for part in y])", []),
+        ("sum(sizes)", []),
+        ("sum(fixed_lengths)", []),
+    ],
+)
+def test_sums_of_lengths(count: str, told: list[str]) -> None:
+    body = f"lengths = [len(part) for part in y]\nz = torch.zeros({count}, 4, device=device)"
+    assert codes(in_loop(body)) == told
+
+
 @pytest.mark.parametrize(("made", "told"), [("get_batch(16)", ["TPU212"]), ("read_settings()", [])])
 def test_longest_of_a_batch_that_a_function_gives(made: str, told: list[str]) -> None:
     body = f"words, lengths = {made}\nz = torch.zeros(16, int(lengths.max()), device=device)"

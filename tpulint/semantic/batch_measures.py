@@ -25,6 +25,8 @@ _LENGTHS = "len"
 _OF_SAMPLES = (_LENGTHS, "label", "target")
 """In names of what holds a number for each sample."""
 _LISTING = frozenset({"tolist", "numpy", "cpu", "detach"})
+_SUMS = frozenset({"builtins.sum", "numpy.sum"})
+"""What gives the sum of the lengths of a batch as a number; of other things the sum may be the same each time."""
 _DEALING = frozenset({"builtins.enumerate", "builtins.zip"})
 _REDUCTIONS = frozenset({"max", "min", "sum", "amax", "amin", "item"})
 
@@ -100,6 +102,8 @@ class BatchMeasures:
             return self.of(call.args[0], depth + 1)
         if name in LARGEST and len(call.args) == 1 and not call.keywords:
             return call if self._is_of_batch(call.args[0]) else None
+        if name in _SUMS and len(call.args) == 1 and not call.keywords:
+            return call if _are_called_lengths(call.args[0]) and self._is_of_batch(call.args[0]) else None
         return call if self._is_number_of_batch(call) else None
 
     def _is_measured_by(self, call: ast.Call, binding: Binding) -> bool:
@@ -246,3 +250,7 @@ class BatchMeasures:
                         return True
                     names.extend(part for part in within if isinstance(part, ast.Name))
         return False
+
+
+def _are_called_lengths(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and _LENGTHS in last_name(node).lower()
