@@ -10,6 +10,8 @@ from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import Pace
 
 _AVERAGED = "torch.optim.swa_utils.AveragedModel"
+_UPDATES = {_AVERAGED: "update_parameters", "ema_pytorch.EMA": "update"}
+"""Classes of averaged models that count their updates in a buffer, with the method that asks for the count."""
 _READS = "reads the count of updates there twice, and the host waits for the device"
 _REASON = "The averaged model is a copy of the model and stands where that stands; its count stays on the host."
 
@@ -17,11 +19,12 @@ _REASON = "The averaged model is a copy of the model and stands where that stand
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Where the count gets onto the device, of models that are updated in every step."""
     moves = ctx.index.moves
-    for call in ctx.index.calls_to(_AVERAGED):
-        update = _update_in_step(ctx, call)
+    for call in ctx.index.calls_to(*_UPDATES):
+        name = ctx.index.qualified_name(call.func) or ""
+        update = _update_in_step(ctx, call, _UPDATES[name])
         if update is None:
             continue
-        given = _device_given(call)
+        given = _device_given(call) if name == _AVERAGED else None
         sure = None if given is None else moves.is_device(given.value if isinstance(given, ast.keyword) else given)
         if given is not None and sure is not None:
             message = f"the averaged model is given a device: `{ctx.text(update.func)}` {_READS}"
@@ -36,9 +39,9 @@ def _certainty(sure: bool) -> Certainty:
     return Certainty.CERTAIN if sure else Certainty.LIKELY
 
 
-def _update_in_step(ctx: FileContext, made: ast.Call) -> ast.Call | None:
+def _update_in_step(ctx: FileContext, made: ast.Call, method: str) -> ast.Call | None:
     """The call that updates this averaged model in every step."""
-    for call, receiver in ctx.index.method_calls("update_parameters"):
+    for call, receiver in ctx.index.method_calls(method):
         is_it = any(creation.node is made for creation in ctx.index.moves.creations.of(receiver))
         if is_it and ctx.index.pace_of(call) is Pace.STEP:
             return call
