@@ -79,3 +79,40 @@ for x, lengths in loader:
 def test_arrays_of_the_host_that_a_call_of_the_object_gives(tmp_path: Path, given: str, is_told: bool) -> None:
     """Nothing waits for the device where lengths are an array of the host."""
     agree(tmp_path, "TPU101", train=LENGTHS.format(given=given, mark="  # TPU101" if is_told else ""))
+
+
+CRITERION = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = self.lin(x)
+        return h, {second}
+
+class Loss(nn.Module):
+    def forward(self, out, extra, target):
+        if extra[0] > 0:{mark}
+            return out.mean()
+        return (out - target).abs().mean()
+
+model = Net().to("cuda")
+criterion = Loss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    out, extra = model(x.to("cuda"))
+    optimizer.zero_grad()
+    {made}(out, extra, y.to("cuda")).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("made", ["criterion", "Loss()"])
+@pytest.mark.parametrize(("second", "is_told"), [("h.mean(0)", True), ("[2, 3]", False), ("h.mean(0).tolist()", False)])
+def test_parts_of_what_a_model_returns(tmp_path: Path, made: str, second: str, is_told: bool) -> None:
+    """What is unpacked is what the forward pass returns at that place: tensors, or numbers of Python."""
+    agree(tmp_path, "TPU103", main=CRITERION.format(second=second, made=made, mark="  # TPU103" if is_told else ""))

@@ -82,22 +82,11 @@ class ElementValues:
                 return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
             value = self._kinds.value(node, depth)
             if value.kind is Kind.TENSOR:
-                owner = self._module_class(node.func, depth)
-                forward = self._definitions.method(owner, "forward") if owner is not None else None
-                if forward is not None:
-                    part = self._kinds.functions.returned(forward, path, depth)
-                    if part.kind is Kind.TENSOR and part.side is Side.UNKNOWN:
-                        return part._replace(side=value.side)
-                    if part.kind is not Kind.UNKNOWN:
-                        return part
-                runs = methods(self._imported.classes_of(node.func), "forward")
-                parts = [self._kinds.functions.given_by(run, node, path, depth) for run in runs]
-                fetched = [run for run, one in zip(runs, parts, strict=True) if one.side is Side.HOST]
-                if len(parts) > 1 and any(not _gives_tuple(run, path) for run in fetched):
-                    return HOST._replace(certain=False)  # one of several modules has fetched it already
-                part = join(parts)
+                part, is_own = self.run_part(node, path, depth)
+                if part.kind is Kind.TENSOR and (not is_own or part.side is Side.UNKNOWN):
+                    return part._replace(side=value.side)
                 if part.kind is not Kind.UNKNOWN:
-                    return part._replace(side=value.side) if part.kind is Kind.TENSOR else part
+                    return part
                 is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES
                 return value if is_operation and len(path) == 1 else value._replace(certain=False)
             return UNKNOWN
@@ -109,6 +98,23 @@ class ElementValues:
         if len(path) == 1:
             return self._kinds.content(node, path[0], depth)
         return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
+
+    def run_part(self, call: ast.Call, path: Path, depth: int = 0) -> tuple[Value, bool]:
+        """Part of what the forward pass returns that a call of a module runs, and whether that is of this file.
+
+        UNKNOWN where no forward pass is seen.
+        """
+        owner = self._module_class(call.func, depth)
+        forward = self._definitions.method(owner, "forward") if owner is not None else None
+        part = UNKNOWN if forward is None else self._kinds.functions.returned(forward, path, depth)
+        if part.kind is not Kind.UNKNOWN:
+            return part, True
+        runs = methods(self._imported.classes_of(call.func), "forward")
+        parts = [self._kinds.functions.given_by(run, call, path, depth) for run in runs]
+        fetched = [run for run, one in zip(runs, parts, strict=True) if one.side is Side.HOST]
+        if len(parts) > 1 and any(not _gives_tuple(run, path) for run in fetched):
+            return HOST._replace(certain=False), False  # one of several modules has fetched it already
+        return join(parts), False
 
     def drawn_from(self, call: ast.Call, depth: int) -> ast.expr | None:
         """What a call takes the next element of: ``next(batches)``, or ``batches.next()`` of an iterator of batches."""

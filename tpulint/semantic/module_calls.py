@@ -45,7 +45,12 @@ class ModuleCalls:
         return found
 
     def _classes_called(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
-        """The classes of this file of which what is called may be: ``layer(x)`` of ``for layer in self.layers``."""
+        """The classes of this file of which what is called may be: ``layer(x)`` of ``for layer in self.layers``.
+
+        ``Loss()(x, y)`` makes one and calls it.
+        """
+        if isinstance(func, ast.Call):
+            return self._definitions.classes.made(func)
         if not isinstance(func, ast.Name | ast.Attribute | ast.Subscript):
             return ()
         found = () if isinstance(func, ast.Subscript) else self._definitions.classes.of_variable(func)

@@ -6,7 +6,7 @@ import ast
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.kinds import Kind
+from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -71,6 +71,14 @@ class MovedTensors:
             run = self._index.module_calls.given_for(function, binding.name) if function.name == "forward" else []
             return [*self._index.definitions.arguments.of(function, binding.name), *run]
         # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.
-        is_result = bool(binding.path) and isinstance(binding.value, ast.Call)
+        is_result = bool(binding.path) and isinstance(binding.value, ast.Call) and not self._is_part(binding)
         is_followed = binding.kind == "loop" or (binding.kind == "assign" and not is_result)
         return [binding.value] if is_followed and binding.value is not None else []
+
+    def _is_part(self, binding: Binding) -> bool:
+        """Whether what is unpacked is a tensor that a forward pass, which is seen, returns at that place."""
+        call = binding.value
+        if not isinstance(call, ast.Call) or self._index.kind(call.func) is not Kind.MODULE:
+            return False
+        part, is_own = self._index.kinds.elements.run_part(call, binding.path)
+        return part.kind is Kind.TENSOR and (part.side is Side.DEVICE or (is_own and part.side is Side.UNKNOWN))
