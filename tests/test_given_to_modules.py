@@ -116,3 +116,64 @@ for x, y in loader:
 def test_parts_of_what_a_model_returns(tmp_path: Path, made: str, second: str, is_told: bool) -> None:
     """What is unpacked is what the forward pass returns at that place: tensors, or numbers of Python."""
     agree(tmp_path, "TPU103", main=CRITERION.format(second=second, made=made, mark="  # TPU103" if is_told else ""))
+
+
+STARRED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = self.lin(x)
+        return h, h.mean(0)
+
+class Loss(nn.Module):
+    def forward(self, {parameters}):
+        {taken}
+        largest = y.max().item(){mark}
+        return (out - y).abs().mean() / largest
+
+model = Net().to("cuda")
+criterion = Loss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    outputs = model(x.to("cuda"))
+    optimizer.zero_grad()
+    {call}.backward()
+    optimizer.step()
+"""
+TAKEN = "out, extra, y = tuple(inputs)"
+NAMED = "out, y = inputs['out'], inputs['y']"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "taken", "call", "is_told"),
+    [
+        ("*inputs", TAKEN, "criterion(*outputs, y.to('cuda'))", True),
+        ("*inputs", "out, extra, y = list(inputs)", "criterion(*outputs, y.to('cuda'))", True),
+        ("out, extra, y", "pass", "criterion(*outputs, y.to('cuda'))", True),
+        ("out, extra, y", "pass", "criterion(*[*outputs, y.to('cuda')])", True),
+        ("out, y", "pass", "criterion(*[outputs[0], y.to('cuda')])", True),
+        ("out, y", "pass", "criterion(*[outputs[0], y])", False),
+        ("out, extra, y", "pass", "criterion(*outputs, y)", False),
+        ("**inputs", NAMED, "criterion(out=outputs[0], y=y.to('cuda'))", True),
+        ("**inputs", NAMED, "criterion(out=outputs[0], y=y)", False),
+    ],
+)
+def test_what_modules_are_given_by_stars(tmp_path: Path, parameters: str, taken: str, call: str, is_told: bool) -> None:
+    text = STARRED.format(parameters=parameters, taken=taken, call=call, mark="  # TPU101" if is_told else "")
+    agree(tmp_path, "TPU101", main=text)
+
+
+def test_a_place_of_what_a_forward_pass_takes_with_a_star(tmp_path: Path) -> None:
+    """What it hands on to a method is what calls give at that place."""
+    method = "def note(self, a, b):\n        print(a.mean().item())  # TPU101\n        print(b.max().item())\n\n    "
+    text = STARRED.format(
+        parameters="*inputs", taken="out, y = inputs; self.note(out, y)", call="criterion(outputs[0], y)", mark=""
+    )
+    text = text.replace("        largest = y.max().item()\n", "").replace(" / largest", "")
+    agree(tmp_path, "TPU101", main=text.replace("def forward(self, *inputs)", method + "def forward(self, *inputs)"))

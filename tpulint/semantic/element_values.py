@@ -29,6 +29,8 @@ _PACKS = frozenset({
 })  # fmt: skip
 _NEXT = ("next", "__next__")
 """How Python 2 wrote it, and iterators of data loaders long did."""
+SEQUENCES = ("builtins.tuple", "builtins.list")
+"""What makes a sequence of the elements of another."""
 _MODULE_DICT = "torch.nn.ModuleDict"
 _WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
 """Operations that give tensors of values and of their places."""
@@ -78,6 +80,9 @@ class ElementValues:
                 return self._packed_part(node, path, depth)
             if name in facts.PARSERS:
                 return HOST._replace(certain=False)
+            if name in SEQUENCES and len(node.args) == 1:
+                taken = node.args[0]
+                return UNKNOWN if self._is_dict(taken) else self.part(taken, path, depth + 2)
             if name == "builtins.dict":
                 return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
             value = self._kinds.value(node, depth)

@@ -10,7 +10,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.module_lists import ModuleLists
 from tpulint.semantic.names import Names
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, given_around
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
 _FORWARD = "forward"
@@ -29,6 +29,18 @@ class ModuleCalls:
         """Expressions that calls of modules pass for a parameter of their forward pass."""
         calls = self._calls.get(forward, ())
         return [item for call in calls for given, item in arguments_given(call, forward, True) if given == name]
+
+    def unpacked_for(self, forward: FunctionNode, name: str) -> list[tuple[ast.expr, int | None]]:
+        """What such calls unpack into a parameter, at which place, or give behind that: ``criterion(*outputs, y)``."""
+        calls = self._calls.get(forward, ())
+        return [(item, at) for call in calls for given, item, at in given_around(call, forward, True) if given == name]
+
+    def given_at(self, forward: FunctionNode, at: int) -> list[ast.expr]:
+        """What calls of modules give at a place of ``*inputs`` of their forward pass."""
+        before = len([*forward.args.posonlyargs, *forward.args.args]) - 1
+        given = [call.args for call in self._calls.get(forward, ())]
+        whole = [items for items in given if not any(isinstance(item, ast.Starred) for item in items)]
+        return [items[before + at] for items in whole if 0 <= at < len(items) - before]
 
     def run_in(self, function: FunctionNode) -> list[FunctionNode]:
         """Forward passes that the calls in a function may run."""

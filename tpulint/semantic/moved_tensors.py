@@ -6,8 +6,9 @@ import ast
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.element_values import SEQUENCES
 from tpulint.semantic.kinds import Kind, Side
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,14 +67,31 @@ class MovedTensors:
         )
 
     def _values_of(self, binding: Binding) -> list[ast.expr]:
-        function = binding.statement
+        function, calls = binding.statement, self._index.module_calls
         if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
-            run = self._index.module_calls.given_for(function, binding.name) if function.name == "forward" else []
-            return [*self._index.definitions.arguments.of(function, binding.name), *run]
+            arguments, name = self._index.definitions.arguments, binding.name
+            given = [*arguments.of(function, name), *arguments.unpacked(function, name)]
+            if function.name != "forward":
+                return given
+            for whole, at in calls.unpacked_for(function, name):
+                given += ([] if at is None else self._index.kinds.contents.of(whole, at)) or [whole]
+            return [*given, *calls.given_for(function, name)]
         # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.
         is_result = bool(binding.path) and isinstance(binding.value, ast.Call) and not self._is_part(binding)
         is_followed = binding.kind == "loop" or (binding.kind == "assign" and not is_result)
+        forward = self._taken_by(binding.value) if binding.kind == "assign" and len(binding.path) == 1 else None
+        if forward is not None:
+            return calls.given_at(forward, binding.path[0])
         return [binding.value] if is_followed and binding.value is not None else []
+
+    def _taken_by(self, value: ast.expr | None) -> FunctionNode | None:
+        """The forward pass of which a value is all that it is given: ``inputs`` or ``tuple(inputs)`` of ``*inputs``."""
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0] if self._index.qualified_name(value.func) in SEQUENCES else None
+        bindings = self._index.flow.reaching(value) if isinstance(value, ast.Name) else ()
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "variadic" else None
+        is_taken = isinstance(function, FUNCTIONS) and function.name == "forward"
+        return function if is_taken and function.args.vararg is bindings[0].node else None
 
     def _is_part(self, binding: Binding) -> bool:
         """Whether what is unpacked is a tensor that a forward pass, which is seen, returns at that place."""

@@ -151,7 +151,10 @@ class ParameterValues:
         """What calls give for ``**values`` of a function under one name, or of what is given under any: tensors."""
         kwargs = function.args.kwarg
         assert kwargs is not None
-        here = [part for call in self._definitions.calls_of(function)[:_CALLS] for part in named_beside(call, function)]
+        calls = self._definitions.calls_of(function)
+        if function.name == "forward":
+            calls = [*calls, *self._definitions.arguments.calls_of_object(function)]
+        here = [part for call in calls[:_CALLS] for part in named_beside(call, function)]
         if isinstance(key, str):
             values = [self._kinds.value(value, depth + 2) for value, name in here if name == key]
             return _join_sides([*values, *self._given_outside(function, key)])._replace(certain=False)

@@ -45,13 +45,7 @@ class PassedArguments:
 
     def of_object(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that calls of a module pass for a parameter of its forward pass: ``self.cell(x, x.mean())``."""
-        if self._of_objects is None:
-            self._of_objects = {}
-            for call in self._tree.calls:
-                owner = self._class_called(call)
-                if owner is not None:
-                    self._of_objects.setdefault(owner, []).append(call)
-        return self._passed(self._of_objects.get(self._tree.class_of(function), []), function, name)
+        return self._passed(self.calls_of_object(function), function, name)
 
     def _class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a variable which is called is an object of."""
@@ -69,21 +63,20 @@ class PassedArguments:
         return self._passed(self._chosen.get(function, []), function, name)
 
     def unpacked(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """What module-local calls unpack into a parameter: ``pair`` of ``f(*pair, last)``.
+        """What module-local calls unpack into a parameter, or give behind that: ``f(*pair, last)``."""
+        is_method = self._tree.takes_object(function)
+        calls = self._definitions.calls_of(function)[:_CALLS_LOOKED_AT]
+        return [item for call in calls for given, item, _ in given_around(call, function, is_method) if given == name]
 
-        What stands behind it in the call is taken by the last parameters.
-        """
-        positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        positions = positions[int(self._tree.takes_object(function)) :]
-        result: list[ast.expr] = []
-        for call in self._definitions.calls_of(function)[:_CALLS_LOOKED_AT] if name in positions else ():
-            starred = [at for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
-            named = {keyword.arg for keyword in call.keywords}
-            if len(starred) == 1 and not named:
-                behind = len(call.args) - starred[0] - 1
-                if starred[0] <= positions.index(name) < len(positions) - behind:
-                    result.append(call.args[starred[0]])
-        return result
+    def calls_of_object(self, function: FunctionNode) -> list[ast.Call]:
+        """Calls of the objects of the class around a forward pass, which they run."""
+        if self._of_objects is None:
+            self._of_objects = {}
+            for call in self._tree.calls:
+                owner = self._class_called(call)
+                if owner is not None:
+                    self._of_objects.setdefault(owner, []).append(call)
+        return self._of_objects.get(self._tree.class_of(function), [])
 
     def _starts(self, call: ast.Call, owner: ast.ClassDef) -> bool:
         """Whether a call is ``super().__init__(...)`` of a class of this file that is derived from another."""
@@ -135,6 +128,26 @@ def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> 
         given.append((name, item))
     given.extend((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
     return given
+
+
+def given_around(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr, int | None]]:
+    """Parameters with what a call unpacks into them, and with what stands behind it: ``f(first, *pair, last)``.
+
+    With the place in what is unpacked. What stands behind is taken by the last parameters, as many as there are.
+    """
+    starred = [(at, item.value) for at, item in enumerate(call.args) if isinstance(item, ast.Starred)]
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][int(is_method) :]
+    if len(starred) != 1 or call.keywords:
+        return []
+    first, whole = starred[0]
+    behind = call.args[first + 1 :]
+    end = len(names) - len(behind)
+    found: list[tuple[str, ast.expr, int | None]] = [
+        (name, whole, at) for at, name in enumerate(names[first : max(end, 0)])
+    ]
+    if end >= 0 and function.args.vararg is None:
+        found += [(name, item, None) for name, item in zip(names[end:], behind, strict=True)]
+    return found
 
 
 def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, str | None]]:
