@@ -51,6 +51,9 @@ class AttributeValues:
             return join(self._kinds.binding_value(binding, depth) for binding in bindings)
         if self._names.qualified(node) is not None:
             return UNKNOWN
+        family = join(self._kinds.binding_value(one, depth) for one in self._flow.inherited_attribute(node))
+        if family.kind is not Kind.UNKNOWN:
+            return family._replace(certain=False)
         used = self._kinds.roles.of_attribute(node)
         if used is not None:
             return used

@@ -194,9 +194,9 @@ class ChosenClasses:
             yield self._imported, node.values, None
         bindings = self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
-            for others, value in self._handed.kept_by_base(node):
+            for file, value in self._handed.kept_by_base(node):
                 if isinstance(value, ast.Dict):
-                    yield others, value.values, None
+                    yield self._imported if file is None else file.imported, value.values, file
         if len(bindings) == 1 and isinstance(bindings[0].value, ast.Dict) and not bindings[0].path:
             yield self._imported, bindings[0].value.values, None
         elsewhere = self._imported.variable(node)

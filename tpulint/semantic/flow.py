@@ -9,7 +9,7 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.first_runs import FirstRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
-from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree, is_of_self, is_super
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -73,6 +73,21 @@ class Flow:
             return ()
         bindings = self._names.attribute_bindings(owner, use.attr)
         return tuple(self._made_so_far(bindings, use, function))
+
+    def inherited_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
+        """Bindings of ``self.x`` that its class has none of: those of the nearest base class that has any.
+
+        Else those of the classes that are derived from it, whose objects run its methods.
+        """
+        owner = self._tree.class_of(use)
+        if owner is None or not is_of_self(use):
+            return ()
+        for above in self._names.classes_above(owner)[1:]:
+            bindings = self._names.attribute_bindings(above, use.attr)
+            if bindings:
+                return tuple(bindings)
+        below = self._names.classes_below(owner)
+        return tuple(binding for one in below for binding in self._names.attribute_bindings(one, use.attr))
 
     def _made_so_far(self, bindings: list[Binding], use: ast.Attribute, function: FunctionNode) -> list[Binding]:
         """Those above a use, where its function has always made one there: all ways to it, or as ``__init__``."""

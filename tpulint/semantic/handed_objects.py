@@ -66,8 +66,8 @@ class HandedObjects:
             if index is not None:
                 yield index, name
 
-    def kept_by_base(self, node: ast.Attribute) -> Iterator[tuple[Imported, ast.expr | None]]:
-        """Values of ``self.x`` that a base class sets, of this file or another, with what knows the imports of theirs.
+    def kept_by_base(self, node: ast.Attribute) -> Iterator[tuple[SemanticIndex | None, ast.expr | None]]:
+        """Values of ``self.x`` that a base class sets, of this file or another, with their file where it is another.
 
         What one of another file is given by ``super().__init__(model)``, or asks a method for, stands here.
         """
@@ -79,7 +79,7 @@ class HandedObjects:
             values = [value for value in here if not self._imported.classes.is_elsewhere(value)]
             for value in values:
                 given = None if value is None else self._handed_up(owner, value)
-                yield self._imported, value if given is None else given
+                yield None, value if given is None else given
             if values:
                 return
         for place in owner.bases:
@@ -90,7 +90,7 @@ class HandedObjects:
             bound = base.file.names.attribute_bindings(base.node, node.attr)
             values = [binding.value for binding in bound if not others.classes.is_elsewhere(binding.value)]
             for value in values:
-                yield from [(others, None)] if value is None else self._origins(owner, base, value)
+                yield from [(base.file, None)] if value is None else self._origins(owner, base, value)
             if values:
                 return
 
@@ -102,19 +102,19 @@ class HandedObjects:
 
     def _origins(
         self, owner: ast.ClassDef, base: Definition, value: ast.expr
-    ) -> list[tuple[Imported, ast.expr | None]]:
+    ) -> list[tuple[SemanticIndex | None, ast.expr | None]]:
         """Where a value comes from that a base class keeps, which is part of every object of a class of this file."""
         value = itself(value)
         if isinstance(value, ast.Name):
             bindings = base.file.flow.reaching(value)
             if len(bindings) == 1 and bindings[0].kind == "parameter":
-                return [(self._imported, self._given_to_base(owner, bindings[0]))]
+                return [(None, self._given_to_base(owner, bindings[0]))]
         func = value.func if isinstance(value, ast.Call) else None
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
             own = _method(owner, func.attr)
             if own is not None:
-                return [(self._imported, item) for item in self._returned_by(own)]
-        return [(base.file.imported, value)]
+                return [(None, item) for item in self._returned_by(own)]
+        return [(base.file, value)]
 
     def _given_to_base(self, owner: ast.ClassDef, parameter: Binding) -> ast.expr | None:
         """What ``super().__init__(...)`` of a class gives for a parameter of its base."""

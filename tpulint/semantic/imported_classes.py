@@ -158,9 +158,14 @@ class ImportedClasses:
         return all_of(found)
 
     def _kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
-        """Classes of ``self.model``, which a base class of another file sets."""
-        kept = self._handed.kept_by_base(node)
-        return all_of([() if value is None else others.classes.of(value, depth + 2) for others, value in kept])
+        """Classes of ``self.model``, which a base class of another file sets, of that file or others."""
+        parts: list[tuple[Definition, ...]] = []
+        for file, value in self._handed.kept_by_base(node):
+            if value is None or file is None:
+                parts.append(() if value is None else self.of(value, depth + 2))
+            else:
+                parts.append(file.imported.classes_here(value, file, depth + 2))
+        return all_of(parts)
 
     def is_elsewhere(self, value: ast.expr | None) -> bool:
         """Whether a value is no instance of a class of the project: None, a function, or one of a class of torch.

@@ -75,10 +75,13 @@ class KeptFunctions:
         bindings = self._flow.bindings_of(node)
         if isinstance(node, ast.Attribute) and not bindings:
             kept = self._handed.kept_by_base(node)
-            parts = [() if value is None else others.functions.of(value, depth + 1) for others, value in kept]
+            parts = [() if value is None else self._in_file(file).of(value, depth + 1) for file, value in kept]
         else:
             parts = [self._bound(binding, depth + 1) for binding in bindings]
         return all_of(parts)
+
+    def _in_file(self, file: SemanticIndex | None) -> KeptFunctions:
+        return self if file is None else file.imported.functions
 
     def _of_each(self, nodes: list[ast.expr], depth: int) -> tuple[Definition, ...]:
         return all_of([self.of(item, depth + 1) for item in nodes])

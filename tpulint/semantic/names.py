@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
 from tpulint.semantic.scopes import Scope, Scopes
@@ -238,6 +239,18 @@ class Names:
                 above = self.class_named(base)
                 if above is not None and above not in found:
                     found.append(above)
+        return found
+
+    def classes_below(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        """The classes of this file that are derived from one, those derived from these included."""
+        return self._derived.get(owner, [])
+
+    @cached_property
+    def _derived(self) -> dict[ast.ClassDef, list[ast.ClassDef]]:
+        found: dict[ast.ClassDef, list[ast.ClassDef]] = {}
+        for one in self._tree.classes:
+            for above in self.classes_above(one)[1:] if one.bases else ():
+                found.setdefault(above, []).append(one)
         return found
 
     def binding_at(self, node: ast.AST) -> Binding | None:

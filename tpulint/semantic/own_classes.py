@@ -68,7 +68,8 @@ class OwnClasses:
         if isinstance(name, ast.Name):
             bindings = self._flow.made(name)
         else:
-            bindings = self._flow.reaching_attribute(name) or self.bindings_of_part(name, depth)
+            own = self._flow.reaching_attribute(name) or self._flow.inherited_attribute(name)
+            bindings = own or self.bindings_of_part(name, depth)
         values: list[ast.expr | None] = []
         found: dict[ast.ClassDef, None] = {}
         for binding in bindings:

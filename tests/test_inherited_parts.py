@@ -1,0 +1,100 @@
+"""Modules and objects that a class has from a base class, or a base class from those that are derived from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from marked_files import agree
+
+PARTS = """\
+import torch
+from torch import nn
+
+class Criterion(nn.Module):
+    def forward(self, out, y):
+        if y.sum() == 0:{criterion}
+            return out.mean()
+        return (out - y).abs().mean()
+
+class Meter:
+    def update(self, out, y):
+        self.hits = out.argmax(1).eq(y).sum().item(){meter}
+
+class Base:
+    def __init__(self):
+        self.model = nn.Linear(4, 2).to("cuda")
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.criterion = Criterion()
+        self.meter = Meter()
+"""
+TRAINER = """\
+class Trainer(Base):
+    def __init__(self):
+        super().__init__()
+        {own}
+
+    def train(self, loader):
+        for x, y in loader:
+            x, y = x.to("cuda"), y.to("cuda")
+            out = self.model(x)
+            self.optimizer.zero_grad()
+            self.criterion(out, y).backward()
+            self.optimizer.step()
+            self.meter.update(out, y)
+"""
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+@pytest.mark.parametrize(
+    ("own", "is_criterion_told", "is_meter_told"),
+    [
+        ("pass", True, True),
+        ("self.meter = AverageMeter()", True, False),
+        ("self.criterion = nn.L1Loss()", False, True),
+    ],
+)
+def test_what_a_base_class_keeps(
+    tmp_path: Path, is_apart: bool, own: str, is_criterion_told: bool, is_meter_told: bool
+) -> None:
+    """What a derived class sets itself is what it has."""
+    criterion, meter = "  # TPU103" if is_criterion_told else "", "  # TPU101" if is_meter_told else ""
+    parts, trainer = PARTS.format(criterion=criterion, meter=meter), TRAINER.format(own=own)
+    if is_apart:
+        agree(tmp_path, base=parts, main=f"from torch import nn\nfrom base import Base\n{trainer}")
+    elif is_criterion_told:  # within a file, the forward pass of a class that it makes is one that may run
+        agree(tmp_path, main=parts + trainer)
+
+
+@pytest.mark.parametrize(
+    ("result", "is_told"), [("self.head(self.body(x))", True), ("self.head(torch.ones(4)) + self.body(x)", False)]
+)
+def test_a_forward_pass_that_runs_what_derived_classes_set(tmp_path: Path, result: str, is_told: bool) -> None:
+    program = f"""\
+    import torch
+    from torch import nn
+
+    class Encoder(nn.Module):
+        def forward(self, x):
+            return {result}
+
+    class Head(nn.Module):
+        def forward(self, x):
+            scale = x.mean().item(){"  # TPU101" if is_told else ""}
+            return x * scale
+
+    class Net(Encoder):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(4, 4)
+            self.head = Head()
+
+    model = Net().to("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.to("cuda")).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101", main=dedent(program))
