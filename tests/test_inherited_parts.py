@@ -98,3 +98,66 @@ def test_a_forward_pass_that_runs_what_derived_classes_set(tmp_path: Path, resul
         optimizer.step()
     """
     agree(tmp_path, "TPU101", main=dedent(program))
+
+
+ASKING = """\
+import torch
+from torch import nn
+
+class WithLoss(nn.Module):
+    def __init__(self, model, loss):
+        super().__init__()
+        self.model, self.loss = model, loss
+
+    def forward(self, x, y):
+        return self.loss(self.model(x), y)
+
+class Trainer:
+    def __init__(self, model):
+        {kept} = self.make_loss()
+        self.model = WithLoss(model, self.loss).to("cuda")
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def make_loss(self):
+        {body}
+
+    def train(self, loader):
+        for x, y in loader:
+            self.optimizer.zero_grad()
+            self.model(x.to("cuda"), y.to("cuda")).backward()
+            self.optimizer.step()
+"""
+GIVING = """\
+from torch import nn
+from base import Trainer
+
+class Loss(nn.Module):
+    def forward(self, out, y):
+        if y.sum() == 0:{mark}
+            return out.mean()
+        return (out - y).abs().mean()
+
+class OwnTrainer(Trainer):
+    def {name}(self):
+        loss = Loss()
+        return {result}
+
+OwnTrainer(nn.Linear(4, 4)).train(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "body", "name", "result", "is_told"),
+    [
+        ("self.loss", "raise NotImplementedError", "make_loss", "loss", True),
+        ("self.names, self.loss", "raise NotImplementedError", "make_loss", "['all'], loss", True),
+        ("self.loss, self.other", "raise NotImplementedError", "make_loss", "nn.L1Loss(), loss", False),
+        ("self.loss", "return nn.L1Loss()", "make_loss", "loss", False),
+        ("self.loss", "raise NotImplementedError", "make_other", "loss", False),
+    ],
+)
+def test_what_a_derived_class_of_another_file_makes(
+    tmp_path: Path, kept: str, body: str, name: str, result: str, is_told: bool
+) -> None:
+    giving = GIVING.format(name=name, result=result, mark="  # TPU103" if is_told else "")
+    agree(tmp_path, "TPU103", base=ASKING.format(kept=kept, body=body), main=giving)

@@ -15,6 +15,7 @@ from tpulint.semantic.loaded_objects import LOADS, is_loaded
 from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, methods, objects_returned, returned, unpacked
+from tpulint.semantic.outside import RESULT
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import is_none
@@ -240,6 +241,8 @@ class ImportedClasses:
         found = self._imported.definition(call.func)
         if found is None:
             here = unpacked(self._results_here(call.func))
+            if not here:
+                return self._returned_by_derived(call.func, path)
             return all_of([self._of_part(value, path, None, depth) for value in here])
         given = unpacked(returned(found))
         return all_of([found.file.imported.classes._of_part(value, path, found.file, depth) for value in given])
@@ -292,7 +295,14 @@ class ImportedClasses:
 
     def _returned_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
         """Classes of other files of what a function of this file returns: ``get_model(config)``."""
-        return all_of([self.of(value, depth + 1) for value in self._results_here(func)])
+        values = self._results_here(func)
+        return all_of([self.of(value, depth + 1) for value in values]) or self._returned_by_derived(func, ())
+
+    def _returned_by_derived(self, func: ast.expr, path: tuple[int, ...]) -> tuple[Definition, ...]:
+        """Classes of what classes of other files return that are derived from the one whose method is called."""
+        method = self._method_of_own(func) if isinstance(func, ast.Attribute) else None
+        given = () if method is None else self._handed.given(method, RESULT.format(path))
+        return tuple(Definition(*item) for item in given)
 
     def _results_here(self, func: ast.expr) -> list[ast.expr]:
         """What a function of this file, or another method of the class around it, returns."""

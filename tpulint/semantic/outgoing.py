@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.chosen_classes import is_module
 from tpulint.semantic.default_device import files_told
+from tpulint.semantic.derived_results import derived_results
 from tpulint.semantic.derived_steps import derived_steps
 from tpulint.semantic.described_calls import (
     SAVES,
@@ -75,6 +76,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
     found.update(dict.fromkeys(derived_steps(index)))
+    found.update(dict.fromkeys(derived_results(index)))
     found.update(dict.fromkeys(settings_used(index)))
     found.update(dict.fromkeys(unfollowed_uses(index)))
     found.update(dict.fromkeys(files_told(index)))

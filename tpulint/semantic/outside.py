@@ -26,6 +26,9 @@ ELEMENT_OF = "{}[]"
 ELEMENT_AT = "{}[{!r}]"
 """The name for one element of a dictionary whose elements are of different kinds."""
 
+RESULT = "return {}"
+"""The name by which a class tells what a method of it, or the part at a path, returns for a base class."""
+
 
 def qualified_in_file(tree: SyntaxTree, function: FunctionNode) -> str:
     """The name by which calls tell a function at the top of a file, ``Class.method`` for a method."""
