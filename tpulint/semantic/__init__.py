@@ -274,8 +274,9 @@ class SemanticIndex(Topics):
 
     @property
     def has_turn_loops(self) -> bool:
-        """Whether the file has step loops or evaluation loops."""
-        return may_have_turns(self.source, self.outside) and bool(self.regions.turn_loops)
+        """Whether the file has step loops or evaluation loops, comprehensions among them."""
+        may_have = may_have_turns(self.source, self.outside)
+        return may_have and bool(self.regions.turn_loops or self.regions.listed_evaluations)
 
     @property
     def steps(self) -> list[Step]:

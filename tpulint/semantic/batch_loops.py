@@ -38,13 +38,15 @@ class BatchLoops:
 
     def takes_batches(self, loop: LoopNode) -> bool:
         """Whether a loop goes over a data loader, by its name if by nothing else."""
-        if not isinstance(loop, ast.For | ast.AsyncFor):
-            return False
-        source = loop.iter
+        return isinstance(loop, ast.For | ast.AsyncFor) and self.gives_batches(loop.iter)
+
+    def gives_batches(self, source: ast.expr) -> bool:
+        """Whether a data loader lies behind what a loop or comprehension runs over: ``enumerate(loader)``."""
+        outermost = source
         while isinstance(source, ast.Call) and self._names.qualified(source.func) in _WRAPPERS and gone_through(source):
             source = gone_through(source)[0]
         together = source.args if isinstance(source, ast.Call) and self._is_zip(source) else [source]
-        if any(map(self._is_loader, together)) or self._kinds.value(loop.iter).kind is Kind.LOADER:
+        if any(map(self._is_loader, together)) or self._kinds.value(outermost).kind is Kind.LOADER:
             return True
         return isinstance(source, ast.Call) and self._deals_out_batches(source)
 

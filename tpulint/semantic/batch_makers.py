@@ -9,13 +9,12 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.fed_parameters import sources_of
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.torch_facts import ITERABLE_WRAPPERS
-from tpulint.semantic.tree import FunctionNode, LoopNode
+from tpulint.semantic.tree import Comprehension, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
-Comprehension = ast.ListComp | ast.GeneratorExp
 _DEPTH = 6
 _THROUGH = ITERABLE_WRAPPERS | {"builtins.list"}
 

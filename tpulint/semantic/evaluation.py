@@ -14,7 +14,7 @@ from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.walks import goes_along
 
 _MOVES = frozenset({"to", "cuda"})
@@ -54,7 +54,7 @@ class Evaluation:
         ``run_by_steps`` are functions that every training step runs.
         """
         self._run_by_steps = run_by_steps
-        if self._has_framework():
+        if self.has_framework():
             candidates = [loop for loop in candidates if self._draws_nothing(loop, step_loops)]
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
         within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
@@ -79,7 +79,7 @@ class Evaluation:
             self._hands_on_batches(loop) if self.batches.takes_batches(loop) else self._goes_on(loop, step_loops)
         ):
             return False
-        if self.batches.goes_through_modules(loop) or self._is_on_host(loop):
+        if self.batches.goes_through_modules(loop) or self.is_on_host(loop):
             return False
         if goes_along(self._tree, self._names, loop):
             return False
@@ -220,7 +220,7 @@ class Evaluation:
             statement = holder
         return is_chosen and is_behind
 
-    def _is_on_host(self, loop: LoopNode) -> bool:
+    def is_on_host(self, loop: LoopNode | Comprehension) -> bool:
         """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.
 
         In a file that moves nothing, it must be too where it is given what was made on the host.
@@ -259,7 +259,7 @@ class Evaluation:
         file that it calls may be what runs the module: ``loss, y = self.loss_of(x)``.
         """
         found: set[bool] = set()
-        if self._has_framework() or self._events.of(function).backwards:
+        if self.has_framework() or self._events.of(function).backwards:
             return frozenset()
         for node in self._tree.nodes_in(function, ast.Call, functions=False):
             runs = self._runs_of_helper(node)
@@ -280,7 +280,7 @@ class Evaluation:
 
     def runs_for_batches(self, loop: LoopNode) -> bool:
         """Whether a loop runs a module and has nothing to do with training: no backward pass, no optimizer."""
-        if self._has_framework() or self.batches.goes_through_modules(loop):
+        if self.has_framework() or self.batches.goes_through_modules(loop):
             return False
         calls = self._tree.nodes_in(loop, ast.Call, functions=False)
         if not any(self.runs.is_run(call) or self.runs.computes(call) for call in calls):
@@ -296,7 +296,7 @@ class Evaluation:
             for node in inside
         )
 
-    def records_nothing(self, loop: LoopNode) -> bool:
+    def records_nothing(self, loop: LoopNode | Comprehension) -> bool:
         """Whether no gradient is wanted of what a loop runs: under ``no_grad``, or behind ``eval()``."""
         return self.switches.is_under_no_grad(loop) or self.switches.is_behind_eval(loop)
 
@@ -322,7 +322,7 @@ class Evaluation:
             for call in runs
         )
 
-    def _has_framework(self) -> bool:
+    def has_framework(self) -> bool:
         """Whether a training framework deals out the batches, and with them the step boundaries."""
         for statement in self._tree.module.body:
             modules: list[str] = []

@@ -98,6 +98,8 @@ class FedParameters:
             for node in index.regions.evaluation_loops:
                 for item in sources_of(index, node) if not leaves_out_smaller(index, node) else ():
                     self._note(item, EVALUATION, 0)
+            for listed in index.regions.listed_evaluations:
+                self._note(listed.generators[0].iter, EVALUATION, 0)
         calls = index.tree.calls if _LOADER in index.source.text and index.imported.knows_others else ()
         for call in calls:
             given = (*call.args, *(keyword.value for keyword in call.keywords))

@@ -76,7 +76,7 @@ class GradientSwitches:
             for call in calls
         )
 
-    def is_behind_eval(self, node: LoopNode | ast.Call) -> bool:
+    def is_behind_eval(self, node: LoopNode | ast.expr) -> bool:
         """Whether ``eval()``, not ``train()``, is the last switch of a module in front of a node, in its function."""
         return self.last_switch(node) == "eval"
 

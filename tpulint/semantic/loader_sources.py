@@ -112,6 +112,7 @@ class LoaderSources:
         items = [(item, STEP) for loop in loops for item in sources_of(index, loop.node, loop.functions)]
         quiet = [node for node in index.regions.evaluation_loops if not leaves_out_smaller(index, node)]
         items += [(item, EVALUATION) for node in quiet for item in sources_of(index, node)]
+        items += [(node.generators[0].iter, EVALUATION) for node in index.regions.listed_evaluations]
         drivers = index.regions.drivers.loops.values()
         items += [(item, one.call.turn) for one in drivers for item in sources_of(index, one.node, one.functions)]
         found = [Source(item, (), turn) for item, turn in items]

@@ -91,6 +91,10 @@ class Loaders:
                 if call in self._loaders:
                     self._loaders[call].feeds_evaluation = True
                     self._loaders[call].evaluations.append(node)
+        for listed in index.regions.listed_evaluations:
+            for call in self.behind([listed.generators[0].iter]):
+                if call in self._loaders:
+                    self._loaders[call].feeds_evaluation = True
         for driver in (*index.regions.drivers.loops.values(), *index.regions.called_steps):
             for call in self.makers_of(driver.node, driver.functions):
                 if call in self._loaders:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cached_property
 
 from tpulint.model import Pace as Pace
@@ -23,7 +23,7 @@ from tpulint.semantic.steps import Step as Step
 from tpulint.semantic.steps import StepFunction as StepFunction
 from tpulint.semantic.steps import StepFunctions, find_step_loops
 from tpulint.semantic.steps import StepLoop as StepLoop
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, Comprehension, FunctionNode, LoopNode, SyntaxTree
 from tpulint.source import trains_by_imports
 
 TYPE_CHECKING = False
@@ -57,6 +57,7 @@ class Regions:
         outside: Sequence[OutsideCall] = (),
     ) -> None:
         self._tree = tree
+        self._names = names
         self._imported = imported
         self._definitions = definitions
         self.are_called = bool(outside)
@@ -98,10 +99,16 @@ class Regions:
         """In order of position; a dictionary, since they are looked up for every line that is asked about."""
         self.turn_loops = frozenset((*self._by_loop, *self.evaluation_loops))
         self._step_gates |= self._gates.skipped.of_whole_turns(self.evaluation_loops, self.runs_module)
-        self._per_evaluation: dict[FunctionNode, LoopNode] = {}
+        self.listed_evaluations = self._find_listed(may_evaluate, run_by_steps)
+        """Comprehensions that evaluate, each with the functions it runs."""
+        self._listed: dict[ast.AST, Comprehension] = {node.elt: node for node in self.listed_evaluations}
+        self._per_evaluation: dict[FunctionNode, LoopNode | Comprehension] = {}
         for node in self.evaluation_loops:
             for function in self.functions_in(node):
                 self._per_evaluation.setdefault(function, node)
+        for listed, functions in self.listed_evaluations.items():
+            for function in functions:
+                self._per_evaluation.setdefault(function, listed)
         self._per_call: dict[FunctionNode, CalledStep] = {}
         self.called_steps = self._find_called(outside)
         """Functions that loops of other files run in every turn."""
@@ -118,6 +125,17 @@ class Regions:
         from tpulint.semantic.left_out import loops_for_devices
 
         return loops_for_devices(self._tree)
+
+    def _find_listed(
+        self, may_evaluate: bool, run_by_steps: Set[FunctionNode]
+    ) -> dict[Comprehension, list[FunctionNode]]:
+        tree = self._tree
+        if not may_evaluate or not (tree.list_comprehensions or tree.generator_expressions):
+            return {}
+        from tpulint.semantic.listed_evaluations import ListedEvaluations
+
+        known = (self.events, self.evaluation, self._by_loop.keys(), run_by_steps)
+        return ListedEvaluations(tree, self._names, self._definitions, *known).found
 
     def _find_gated(self) -> set[FunctionNode]:
         always: set[FunctionNode] = set()
@@ -182,12 +200,13 @@ class Regions:
     @property
     def have_turns(self) -> bool:
         """Whether any code of the file runs step by step or batch by batch."""
-        return bool(self.turn_loops or self.step_functions or self.called_steps or self.drivers.loops)
+        found = (self.turn_loops, self.listed_evaluations, self.step_functions, self.called_steps, self.drivers.loops)
+        return any(found)
 
     @cached_property
-    def all_turn_loops(self) -> frozenset[LoopNode]:
+    def all_turn_loops(self) -> frozenset[LoopNode | Comprehension]:
         """Loops whose turns run step by step or batch by batch, those included that do it by what they call."""
-        return frozenset((*self.turn_loops, *self.drivers.loops))
+        return frozenset((*self.turn_loops, *self.drivers.loops, *self.listed_evaluations))
 
     @property
     def steps_across_files(self) -> list[CalledStep]:
@@ -269,10 +288,12 @@ class Regions:
             child = ancestor
         return None
 
-    def evaluation_loop_of(self, node: ast.AST) -> LoopNode | None:
+    def evaluation_loop_of(self, node: ast.AST) -> LoopNode | Comprehension | None:
         """The evaluation loop in whose turns the node runs."""
         child = node
         for ancestor in self._tree.ancestors(node):
+            if child in self._listed:
+                return self._listed[child]
             if (
                 isinstance(ancestor, LOOPS)
                 and self._tree.in_body(ancestor, child)
@@ -317,6 +338,8 @@ class Regions:
     def _pace_of(self, node: ast.AST) -> Pace | None:
         child = node
         for ancestor in self._tree.ancestors(node):
+            if child in self._listed:
+                return Pace.EVALUATION
             if isinstance(ancestor, LOOPS) and self._tree.in_body(ancestor, child):
                 if ancestor in self.evaluation_loops:
                     return Pace.EVALUATION

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LoopNode = ast.For | ast.AsyncFor | ast.While
+Comprehension = ast.ListComp | ast.GeneratorExp
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -75,6 +76,7 @@ class SyntaxTree:
         self.fstrings: list[ast.JoinedStr] = []
         self.conditions: list[ast.If | ast.IfExp | ast.BoolOp] = []
         self.list_comprehensions: list[ast.ListComp] = []
+        self.generator_expressions: list[ast.GeneratorExp] = []
         self._names_by_id: dict[str, list[ast.Name]] | None = None
         self._attributes_by_name: dict[str, list[ast.Attribute]] | None = None
         self._suites: dict[ast.AST, list[ast.stmt]] = {}
@@ -352,6 +354,7 @@ _COLLECTED = {
     ast.FunctionDef: "functions", ast.AsyncFunctionDef: "functions", ast.ClassDef: "classes",
     ast.For: "loops", ast.AsyncFor: "loops", ast.While: "loops", ast.JoinedStr: "fstrings",
     ast.If: "conditions", ast.IfExp: "conditions", ast.BoolOp: "conditions", ast.ListComp: "list_comprehensions",
+    ast.GeneratorExp: "generator_expressions",
 }  # fmt: skip
 _BINDERS = {
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.arg, ast.ExceptHandler,

@@ -44,6 +44,10 @@ class TurnCode:
             self._follow([step.node, *(f for f in step.functions if not regions.is_gated(f))], STEP)
         for node in regions.evaluation_loops:
             self._follow(regions.evaluated_in(node), EVALUATION)
+        self._elements = frozenset(listed.elt for listed in regions.listed_evaluations)
+        """What comprehensions that evaluate make of each batch."""
+        for functions in regions.listed_evaluations.values():
+            self._follow(functions, EVALUATION)
         for called in regions.called_steps:
             self._follow([called.node], called.call.turn)
         for driver in regions.drivers.loops.values():
@@ -57,7 +61,7 @@ class TurnCode:
                 self._drawn[maker.loop] = maker.turn
                 for call in index.tree.nodes_in(maker.loop, ast.Call, functions=False):
                     self._follow(regions.events.functions_of(call), maker.turn)
-        if self._loops:
+        if self._loops or self._elements:
             self._follow(list(self._forwards()), STEP if regions.step_loops else EVALUATION)
         self._hooks: frozenset[FunctionNode] = frozenset()
         if index.source.has_any(_HOOKS):
@@ -71,7 +75,7 @@ class TurnCode:
     @property
     def exists(self) -> bool:
         """Whether any code of the file runs in the turns of a loop, be it a loop of another file."""
-        return bool(self._loops or self._functions or self._drawn)
+        return bool(self._loops or self._elements or self._functions or self._drawn)
 
     def turn_made_in(self, loop: ast.AST) -> str | None:
         """What the turns are called that a loop goes through, or that take what it yields; None for any other loop."""
@@ -154,6 +158,8 @@ class TurnCode:
             return None
         child = node
         for ancestor in self._index.tree.ancestors(node):
+            if child in self._elements:
+                return EVALUATION
             if isinstance(ancestor, LOOPS) and self._index.tree.in_body(ancestor, child):
                 turn = self.turn_made_in(ancestor)
                 if turn is not None:
@@ -189,7 +195,7 @@ class TurnCode:
         if self._nodes is None:
             self._nodes = {}
             seen: set[ast.AST] = set()
-            for holder in (*self._loops, *self._drawn, *self._functions):
+            for holder in (*self._loops, *self._elements, *self._drawn, *self._functions):
                 for node in self._index.tree.inside(holder, functions=False):
                     if node not in seen:
                         seen.add(node)

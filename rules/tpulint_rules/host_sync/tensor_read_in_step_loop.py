@@ -56,6 +56,10 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
                 yield _finding(ctx, read, pace, loop, fix)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows, taken)
+    for listed in index.regions.listed_evaluations:
+        for read in index.reads.inside(listed.elt):
+            if read.how in hows and read.node not in taken and is_read_every_turn(index, read):
+                yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), there_and_back(ctx, read))
     for called in index.evaluations_called:
         for read in index.deferrals.reads_of(called):
             if read.how in hows and read.node not in taken and is_read_every_turn(index, read):

@@ -12,9 +12,11 @@ from tpulint.semantic.reading_calls import ReadingCalls
 from tpulint_rules.step._host_loops import runs_on_host
 from tpulint_rules.step._kept_pending import SAFE, kept_pending
 from tpulint_rules.step._left_pending import left_pending
+from tpulint_rules.step._listed_evaluations import lists_left_pending
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
+_WRITTEN_OUT = "Write the comprehension out as a loop, and end each batch with a boundary."
 KEPT = "Weights kept on the device are loaded again: with a boundary behind the load, an update can delete them."
 
 
@@ -47,6 +49,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = f"{name} has no step boundary: {_READ if is_read else _ONE_GRAPH}"
         # Behind what the other file has read, a boundary would run the batch once more: it belongs in front of that.
         yield ctx.finding(where, message, None if is_read_there else fix, runs=loop)
+    if index.kinds.mentions_device:
+        message = f"evaluation in a comprehension has no step boundary: {_ONE_GRAPH}"
+        for listed in lists_left_pending(ctx):
+            yield ctx.finding(listed, message, help=_WRITTEN_OUT, runs=listed.elt)
     if index.kinds.mentions_device:
         yield from kept_pending(ctx)
 
