@@ -458,3 +458,31 @@ def test_a_function_that_makes_all_and_gives_one(
         agree(tmp_path, CODES, main=f"from pieces import loader_for\n{program}", pieces=makes)
     else:
         agree(tmp_path, CODES, main=makes + program)
+
+
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+@pytest.mark.parametrize(
+    ("batches", "is_told"),
+    [
+        ("((x.to(device), y.to(device)) for x, y in loader)", True),
+        ("[(x.to(device), y.to(device)) for x, y in loader]", True),
+        ("((x.to(device), y.to(device)) for x, y in loader if len(x) == 8)", False),  # the smaller one is left out
+        ("((x, x) for x in samples for _ in loader)", False),  # each has many
+        ("(samples.draw() for _ in loader)", False),  # nothing of the loader's
+    ],
+)
+def test_generators_that_move_each_batch(tmp_path: Path, batches: str, is_told: bool, is_elsewhere: bool) -> None:
+    epoch = """
+    def run_epoch(batches, model, optimizer):
+        for x, y in batches:
+            optimizer.zero_grad()
+            (model(x) - y).square().mean().backward()
+            optimizer.step()
+    """
+    main = f"""
+    from torch.utils.data import DataLoader
+    {"from epochs import run_epoch" if is_elsewhere else epoch}
+    loader = DataLoader(samples, batch_size=8, shuffle=True){"  # TPU501" if is_told else ""}
+    run_epoch({batches}, model, optimizer)
+    """
+    agree(tmp_path, CODES, main=SETUP + main, **({"epochs": epoch} if is_elsewhere else {}))

@@ -11,13 +11,22 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.tree import Comprehension, LoopNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _LOADER = re.compile(r"(?:loader|(?:^|_)dl)\d*$", re.IGNORECASE)
 _ITERABLE, _SOURCE = "iterable", "loader"
 """Of a progress bar, and how the parameters of what stands around loaders end."""
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
+
+
+def batches_of(node: ast.AST) -> ast.expr | None:
+    """What a comprehension takes its elements from, one for each: ``loader`` of ``(move(x) for x in loader)``."""
+    if not isinstance(node, Comprehension) or len(node.generators) != 1 or node.generators[0].ifs:
+        return None
+    names = {part.id for part in ast.walk(node.generators[0].target) if isinstance(part, ast.Name)}
+    is_used = any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node.elt))
+    return node.generators[0].iter if is_used else None
 
 
 def gone_through(call: ast.Call) -> list[ast.expr]:
@@ -42,7 +51,7 @@ class BatchLoops:
 
     def gives_batches(self, source: ast.expr) -> bool:
         """Whether a data loader lies behind what a loop or comprehension runs over: ``enumerate(loader)``."""
-        outermost = source
+        outermost = source = batches_of(source) or source
         while isinstance(source, ast.Call) and self._names.qualified(source.func) in _WRAPPERS and gone_through(source):
             source = gone_through(source)[0]
         together = source.args if isinstance(source, ast.Call) and self._is_zip(source) else [source]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.batch_loops import gone_through
+from tpulint.semantic.batch_loops import batches_of, gone_through
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
@@ -119,6 +119,9 @@ class FedParameters:
         if isinstance(node, ast.Call):
             for item in gone_through(node) if not path else ():
                 self._note(item, turn, depth + 1)
+        elif (changed := batches_of(node)) is not None:
+            if not path:
+                self._note(changed, turn, depth + 1)
         elif isinstance(node, ast.Subscript):
             at = f"[{node.slice.value!r}]" if isinstance(node.slice, ast.Constant) else ANY
             self._note(node.value, turn, depth + 1, (at, *path))

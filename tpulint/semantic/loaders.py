@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from tpulint.semantic.batch_loops import gone_through
+from tpulint.semantic.batch_loops import batches_of, gone_through
 from tpulint.semantic.contained_objects import ContainedObjects
 from tpulint.semantic.derived_loaders import derived_loaders
 from tpulint.semantic.entries import elements_of_loop, entries
@@ -177,7 +177,11 @@ class Loaders:
 
     def _in(self, node: ast.expr, path: tuple[str, ...]) -> Iterator[Loader]:
         """The loaders that an expression gives, or a part of what it gives."""
-        made = self.behind([node], path) if path else (one.node for one in self._contained.of(node) if not one.path)
+        made = (
+            self.behind([node], path)
+            if path or batches_of(node)
+            else (one.node for one in self._contained.of(node) if not one.path)
+        )
         yield from (self._loaders[call] for call in made if isinstance(call, ast.Call) and call in self._loaders)
 
     # ---------------------------------------------------------------- what feeds a loop
@@ -234,6 +238,9 @@ class Loaders:
             for creation in self._contained.of(source, part):
                 node = creation.node
                 waiting.extend((item, (), depth + 1) for item in elements_of_loop(self._index, creation))
+                changed = None if creation.path else batches_of(node)
+                if changed is not None:
+                    waiting.append((changed, (), depth + 1))
                 if node in seen or not isinstance(node, ast.Call):
                     continue
                 if node in self._loaders:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from tpulint.semantic.batch_loops import batches_of
 from tpulint.semantic.default_flags import Branches, is_open, literal
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given, values_given
@@ -44,7 +45,7 @@ def only_evaluates(call: ast.Call, run: Definition) -> bool:
 
 
 def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[ast.expr]]:
-    """Variables given by the calls that run the function of a step loop: by those which only evaluate, and by others.
+    """Variables and generators given by the calls that run the function of a step loop: which only evaluate, and others.
 
     Of a function with a single call nothing is said.
     """
@@ -54,7 +55,7 @@ def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[as
         return given
     for call in calls:
         arguments = values_given(call)
-        variables = [item for item in arguments if isinstance(item, ast.Name)]
+        variables = [item for item in arguments if isinstance(item, ast.Name) or batches_of(item) is not None]
         given.setdefault(only_evaluates(call, Definition(index, function)), []).extend(variables)
     return given
 
