@@ -724,3 +724,71 @@ def test_loops_beside_those_of_a_framework(tmp_path: Path, loop: str, call: str,
     """Those that go on from what they made themselves have no boundary of its loaders."""
     program = SAMPLER.replace("LOOP:", f"{loop}:{'  # TPU302' if is_told else ''}").replace("CALL", call)
     agree(tmp_path, CODES, main=program)
+
+
+@pytest.mark.parametrize("holder", ["loader", "samples"])
+@pytest.mark.parametrize(
+    ("mode", "returned", "is_told"),
+    [
+        ("self.model.eval()", "loss", True),
+        ("self.model.eval()", "loss.item()", False),  # the read runs all of it
+        ("self.quiet = True", "loss.item()", True),  # running statistics are left to the next read
+        ("self.model.train()", "loss", True),  # no gradient is recorded
+    ],
+)
+def test_batches_that_a_method_evaluates(tmp_path: Path, mode: str, returned: str, is_told: bool, holder: str) -> None:
+    """What goes through something else may be anything."""
+    program = f"""\
+        import torch
+        from torch import nn
+
+        class Trainer:
+            def __init__(self):
+                self.device = torch.device("cuda")
+                self.model = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2)).to(self.device)
+
+            def evaluate(self, {holder}):
+                total = 0
+                for x, y in {holder}:{"  # TPU302" if is_told and holder == "loader" else ""}
+                    total += self.evaluate_batch(x, y)
+                return total
+
+            def evaluate_batch(self, x, y):
+                {mode}
+                with torch.no_grad():
+                    loss = nn.functional.cross_entropy(self.model(x.to(self.device)), y.to(self.device))
+                    return {returned}
+        """
+    agree(tmp_path, CODES, main=program)
+
+
+@pytest.mark.parametrize(
+    ("kept", "base", "is_told"),
+    [
+        ("net", "nn.Module", True),
+        ("len(net)", "nn.Module", False),  # nothing that can be called
+        ("net", "object", False),  # an object of which nothing is known
+    ],
+)
+def test_samples_that_a_model_given_to_a_module_makes(tmp_path: Path, kept: str, base: str, is_told: bool) -> None:
+    program = f"""\
+        import torch
+        from torch import nn
+
+        class Diffusion({base}):
+            def __init__(self, net):
+                super().__init__()
+                self.net = {kept}
+
+            @torch.no_grad()
+            def turn(self, x, t):
+                return self.net(x) * t
+
+            @torch.no_grad()
+            def sample(self, count):
+                x = torch.randn(count, 4, device="cuda")
+                for t in reversed(range(100)):{"  # TPU302" if is_told else ""}
+                    x = self.turn(x, t)
+                return x
+        """
+    agree(tmp_path, CODES, main=program)

@@ -41,7 +41,7 @@ class Evaluation:
         self._definitions = definitions
         self._events = events
         self.switches = GradientSwitches(tree, names, kinds, definitions, outside)
-        self.runs = ModuleRuns(tree, kinds, definitions, events)
+        self.runs = ModuleRuns(tree, names, kinds, definitions, events)
         self.batches = BatchLoops(tree, names, kinds, events, self.runs)
         self._once: dict[FunctionNode, frozenset[bool]] = {}
         self._run_by_steps: Set[FunctionNode] = frozenset()
@@ -71,7 +71,11 @@ class Evaluation:
             if any(outer in step_loops for outer in self._tree.ancestors(loop)):
                 if not self._is_behind_update(loop, step_loops):
                     return False
-            elif not (self.switches.is_behind_eval(loop) or self.is_behind_training(loop, step_loops)):
+            elif not (
+                self.switches.is_behind_eval(loop)
+                or self.is_behind_training(loop, step_loops)
+                or self._hands_to_evaluation(loop)
+            ):
                 return False
         if not self.batches.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
@@ -119,6 +123,17 @@ class Evaluation:
             for call in calls
         )
 
+    def _hands_to_evaluation(self, loop: LoopNode) -> bool:
+        """Whether a loop gives each batch to a function of this file that runs a model without gradients itself.
+
+        ``for x, y in loader: total += self.evaluate(x, y)``, with ``no_grad`` or ``eval()`` in ``evaluate``.
+        """
+        if not self.batches.takes_batches(loop):
+            return False
+        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if node.args or node.keywords)
+        called = (self._definitions.function_called(call) for call in calls if self._events.holder_of(call) is loop)
+        return any(one is not None and self.runs_once(one, without_gradient=True) for one in called)
+
     def _goes_on(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
         """Whether each turn goes on from what the turn before gave, by a function of this file that runs a module.
 
@@ -150,7 +165,7 @@ class Evaluation:
     def _leads_to_run(self, call: ast.Call) -> bool:
         function = self._definitions.function_called(call)
         functions = [] if function is None else [function, *self._events.of(function).functions]
-        return any(map(self.runs.is_in, functions))
+        return any(self.runs.is_in(one) or self.runs.calls_part(one) for one in functions)
 
     def _is_carried(self, call: ast.Call, loop: LoopNode) -> bool:
         """Whether a call is given what a variable holds of the turn before."""

@@ -7,8 +7,9 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
+from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
 _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
@@ -18,8 +19,11 @@ _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
 class ModuleRuns:
     """Answers about one file."""
 
-    def __init__(self, tree: SyntaxTree, kinds: Kinds, definitions: Definitions, events: EventMap) -> None:
+    def __init__(
+        self, tree: SyntaxTree, names: Names, kinds: Kinds, definitions: Definitions, events: EventMap
+    ) -> None:
         self._tree = tree
+        self._names = names
         self._kinds = kinds
         self._definitions = definitions
         self._events = events
@@ -53,6 +57,23 @@ class ModuleRuns:
         if not isinstance(func, ast.Attribute) or self._kinds.value(func.value).kind is not Kind.MODULE:
             return False
         return not func.attr.startswith(_KEEPING) and any(map(self._kinds.is_on_device, call.args))
+
+    def calls_part(self, method: FunctionNode) -> bool:
+        """Whether a method of a module calls what the module is made with, of which nobody may know the class.
+
+        ``self.net(x, t)`` in a class with ``def __init__(self, net): self.net = net``.
+        """
+        owner = self._tree.class_of(method)
+        if owner is None or not self._definitions.is_module_class(owner):
+            return False
+        funcs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False) if node.args)
+        return any(is_of_self(func) and self._is_given(owner, func.attr) for func in funcs)
+
+    def _is_given(self, owner: ast.ClassDef, name: str) -> bool:
+        start = self._definitions.method(owner, "__init__")
+        bound = self._names.attribute_bindings(owner, name)
+        given = {argument.arg for argument in (*start.args.args, *start.args.kwonlyargs)} if start is not None else {}
+        return bool(bound) and all(isinstance(one.value, ast.Name) and one.value.id in given for one in bound)
 
     def hands_on(self, call: ast.Call) -> bool:
         """Whether a call gives what nobody may know a module and tensors: ``losses_of(model, images)``."""

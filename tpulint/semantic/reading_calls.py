@@ -9,7 +9,7 @@ from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.reads import CASTS, COPIES, adds_to_itself
 from tpulint.semantic.statement_work import Work
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, LoopNode
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,39 @@ class ReadingCalls:
         statistics of layers that are not in evaluation mode.
         """
         is_still = self._index.regions.evaluation.switches.is_behind_eval(loop)
-        return is_still and self._ends_with_read(loop.body)
+        return (is_still and self._ends_with_read(loop.body)) or self._is_left_to_readers(loop, is_still)
+
+    def _is_left_to_readers(self, loop: LoopNode, is_still: bool) -> bool:
+        """Whether all that a turn records is made by functions of this file that read it, and give numbers back.
+
+        ``total += self.evaluate(x, y)``, which returns ``loss.item()``: what else it made is forgotten behind it.
+        """
+        index = self._index
+        work = [index.statement_work.of(item) for item in loop.body]
+        calls = index.tree.nodes_in(loop, ast.Call, functions=False) if work.count(Work.READ) == 1 else []
+        called = {index.definitions.function_called(call): None for call in calls if index.reads.inside(loop) == []}
+        functions = [one for one in called if one is not None]
+        if not functions or Work.DEVICE in work or not all(map(self._gives_numbers, functions)):
+            return False
+        return is_still or all(map(self._is_still, functions))
+
+    def _is_still(self, function: FunctionNode) -> bool:
+        """Whether a function switches what it runs to ``eval()`` itself."""
+        evaluation = self._index.regions.evaluation
+        calls = self._index.tree.nodes_in(function, ast.Call, functions=False)
+        runs = [call for call in calls if evaluation.runs.is_run(call)]
+        return bool(runs) and all(map(evaluation.switches.is_behind_eval, runs))
+
+    def _gives_numbers(self, function: FunctionNode) -> bool:
+        index = self._index
+        values = [
+            part
+            for value in index.definitions.returned_by(function)
+            for part in (value.elts if isinstance(value, ast.Tuple | ast.List) else [value])
+        ]
+        kept = any(isinstance(node.ctx, ast.Store) for node in index.tree.nodes_in(function, ast.Attribute))
+        is_read = any(index.regions.gate_in(read.node, function) is None for read in index.reads.inside(function))
+        return is_read and bool(values) and not kept and not any(map(index.reads.is_on_device, values))
 
     def _ends_with_read(self, suite: Sequence[ast.stmt]) -> bool:
         work = self._index.statement_work

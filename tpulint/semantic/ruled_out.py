@@ -45,7 +45,7 @@ def only_evaluates(call: ast.Call, run: Definition) -> bool:
 
 
 def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[ast.expr]]:
-    """Variables and generators given by the calls that run the function of a step loop: which only evaluate, and others.
+    """Variables and generators given by calls that run the function of a step loop: by those that evaluate, and others.
 
     Of a function with a single call nothing is said.
     """
