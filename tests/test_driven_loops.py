@@ -1285,3 +1285,57 @@ def test_modules_that_an_object_of_another_file_holds(tmp_path: Path, data: str,
     found = tpulint("check", "--select", "TPU703", "--output-format", "json", ".", cwd=tmp_path)
     places = [f"{Path(item['filename']).name}:{item['location']['row']}" for item in json.loads(found.out)]
     assert places == told
+
+
+ROLLOUT = """\
+    import torch
+    from torch import nn
+
+    class Agent:
+        def __init__(self):
+            self.net = nn.Linear(4, 2).to("cuda")
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+
+        def act(self, state):
+            return self.net(state.to("cuda")).argmax()RETURNED
+
+        def learn(self, states):
+            for _ in range(3):
+                loss = self.net(states.to("cuda")).square().mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+    """
+GAMES = """\
+    def play(environment):
+        agent = Agent()
+        state = environment.reset()
+        while True:
+            states = []
+            for _ in range(128):
+                state = environment.step(agent.act(state))
+                states.append(state)
+            BEHIND
+
+    if __name__ == "__main__":
+        play(make())
+    """
+
+
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+@pytest.mark.parametrize(
+    ("returned", "behind", "is_told"),
+    [
+        (".item()", "agent.learn(torch.stack(states))", True),
+        (".cpu().numpy()", "agent.learn(torch.stack(states))", True),
+        ("", "agent.learn(torch.stack(states))", False),  # nothing is read
+        (".item()", "print(len(states))", False),  # how often it plays nobody knows
+    ],
+)
+def test_games_beside_what_learns_of_them(
+    tmp_path: Path, returned: str, behind: str, is_told: bool, is_elsewhere: bool
+) -> None:
+    agent = dedent(ROLLOUT).replace("RETURNED", returned + ("  # TPU101" if is_told else ""))
+    games = dedent(GAMES).replace("BEHIND", behind)
+    files = {"agent.py": agent, "main.py": "import torch\nfrom agent import Agent\n" + games}
+    named(tmp_path, files if is_elsewhere else {"main.py": agent + games})

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _WORDS = (*WORDS_OF_CALLERS, "loader", ".step(", "optimizer_step(")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "train(mode=False")
+_READS = ("item", "numpy", "cpu", "tolist")
+"""Methods by which an agent gets what it does from the device."""
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""
 
@@ -49,8 +51,10 @@ class Drivers:
         self._definitions = definitions
         self._imported = imported
         self._regions = regions
-        self._may_evaluate = tree.source.has_any(_EVALUATES)
-        """Whether the file itself may run anything without gradients."""
+        self._may_evaluate = tree.source.has_any(_EVALUATES) or (
+            bool(regions.step_loops) and any(f".{name}(" in tree.source.text for name in _READS)
+        )
+        """Whether the file itself may run anything without gradients, or for what it reads alone."""
         self.loops: dict[LoopNode, Driver] = {}
         self.functions: dict[FunctionNode, Driver] = {}
         """Functions that these loops run."""
@@ -144,7 +148,38 @@ class Drivers:
             yield from loops
         elif regions.evaluation.runs_once(function, without_gradient=False):
             evaluation = self._regions.evaluation
-            yield from (loop for loop in loops if evaluation.records_nothing(loop) or self._is_behind_training(loop))
+            plays = any(one.attr in _READS for one in regions.attributes_in(function))
+            yield from (
+                loop
+                for loop in loops
+                if evaluation.records_nothing(loop)
+                or self._is_behind_training(loop)
+                or (plays and self._is_beside_training(loop))
+            )
+
+    def _is_beside_training(self, loop: LoopNode) -> bool:
+        """Whether a loop around this one trains as well, in a loop of its own: games, and what learns of them.
+
+        ``for _ in range(128): state = env.step(agent.act(state))`` with ``agent.learn(states)`` behind it.
+        """
+        around = next((outer for outer in self._tree.ancestors(loop) if isinstance(outer, (*LOOPS, *FUNCTIONS))), None)
+        if not isinstance(around, LOOPS):
+            return False
+        beside = (node for node in self._tree.inside(around, functions=False) if isinstance(node, (*LOOPS, ast.Call)))
+        return any(self._trains(node) for node in beside if not self._tree.encloses(loop, node))
+
+    def _trains(self, node: ast.AST) -> bool:
+        """Whether a node is a step loop, or calls a function with one."""
+        steps = {step.node for step in self._regions.step_loops}
+        if not isinstance(node, ast.Call):
+            return node in steps
+        for found in self._imported.all_called(node):
+            if isinstance(found.node, FUNCTIONS) and "torch" in found.file.source.text and found.file.has_turn_loops:
+                others = found.file.regions.step_loops
+                if any(found.file.tree.function_of(step.node) is found.node for step in others):
+                    return True
+        ran = [one for called in self._regions.events.functions_of(node) for one in (called, *self._below(called))]
+        return any(self._tree.function_of(step) in ran for step in steps)
 
     def _is_behind_training(self, loop: LoopNode) -> bool:
         """Whether a loop over batches stands behind one that trains, by itself or by what it was found to call."""

@@ -234,6 +234,10 @@ class Regions:
         """Functions of this file that a loop body or function runs, those called by them included."""
         return self.events.of(holder).functions
 
+    def attributes_in(self, function: FunctionNode) -> list[ast.Attribute]:
+        """Attributes that a function itself names."""
+        return self._tree.nodes_in(function, ast.Attribute, functions=False)
+
     def evaluated_in(self, loop: LoopNode) -> list[FunctionNode]:
         """Functions that an evaluation loop runs, and those of which it runs one."""
         return [*self.functions_in(loop), *self.chosen_in(loop)]
