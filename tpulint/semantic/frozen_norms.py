@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.attacked_models import attacked_models
+from tpulint.semantic.cut_gradients import is_cut
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.lasting_evaluations import LastingEvaluations, is_switched_off
 from tpulint.semantic.normed_classes import have_none
@@ -29,6 +30,8 @@ _NORM_WORDS = ("BatchNorm", "batch_norm(", "torchvision", "timm")
 _PLAIN = r"\b(?:vgg\d+|alexnet)\b"
 _NORMED = r"BatchNorm|batch_norm|_bn\b|(?i:resnet|densenet|mobilenet|efficientnet|inception|googlenet)"
 """Networks of torchvision without batch normalisations, and words for those with."""
+_LAST = r"\b(?:fc|head|classifier|linear|logits|last)(?:\b|_)"
+"""What last layers are called, which no normalisation stands behind."""
 _SUPPORT = "tpulint_runtime.support_frozen_batch_norm"
 _GRADIENTS = frozenset({"torch.autograd.grad", "torch.autograd.backward"})
 _MODES = ("eval", "train")
@@ -150,10 +153,14 @@ class FrozenNorms:
         return None
 
     def _is_left_alone(self, model: str) -> bool:
-        """Whether the file says that nothing of a model is trained: a teacher, whose inputs are data."""
+        """Whether the file says that nothing of a model is trained: a teacher, whose inputs are data; or its last layer
+        alone, ``if name not in ["fc.weight", "fc.bias"]: parameter.requires_grad = False``."""
         name = re.escape(model)
-        off = r"(?:requires_grad_\(False\)|requires_grad\s*=\s*False)"
-        return self._index.mentions(rf"\b{name}\.requires_grad_\(False\)|\bin {name}\.parameters\(\):\s*\w+\.{off}")
+        off = r"\w+\.(?:requires_grad_\(False\)|requires_grad\s*=\s*False)"
+        return self._index.mentions(
+            rf"\b{name}\.requires_grad_\(False\)|\bin {name}\.parameters\(\):\s*{off}"
+            rf"|\bin {name}\.named_parameters\(\):\s*if (?=[^\n]*\bnot\b)[^\n]*{_LAST}[^\n]*:\s*{off}"
+        )
 
     def _always_runs_before(self, first: ast.Call, second: ast.Call) -> bool:
         """Whether a statement stands in front of another, in a block around it: no branch leads past it."""
@@ -176,9 +183,10 @@ class FrozenNorms:
         return False
 
     def _runs(self, call: ast.Call, model: str, depth: int = 0) -> bool:
-        """Whether a call runs a model, itself or in a function of this file that it is given to or that knows it."""
+        """Whether a call runs a model, itself or in a function of this file that it is given to or that knows it, for
+        more than a result that is cut off from its gradient."""
         if self._index.text(call.func) == model:
-            return True
+            return not is_cut(self._index, call)
         function = self._index.definitions.function_called(call)
         if function is None or depth > _HOPS:
             return False
