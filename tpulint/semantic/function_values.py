@@ -136,17 +136,13 @@ class FunctionValues:
         Tensors of both sides cannot be calculated with: a function that moves none gives what lies where these do.
         """
         value = self.returned(function, path, depth)
+        if value.kind is not Kind.TENSOR or not self.passing.moves_nothing(function):
+            return value
+        given = [self._kinds.value(item, depth + 2) for item in values_given(node)]
         is_sure = value.certain and value.side is not Side.UNKNOWN
-        if value.kind is not Kind.TENSOR or is_sure or not self.passing.moves_nothing(function):
-            return value
-        given = values_given(node)
-        values = [self._kinds.value(item, depth + 2) for item in given]
-        if all(item.kind in (Kind.UNKNOWN, Kind.HOST) for item in values):
+        if not is_sure and all(item.kind in (Kind.UNKNOWN, Kind.HOST) for item in given):
             return UNKNOWN  # it makes none, and others may give it one
-        sides = {item.side for item in values if item.kind is Kind.TENSOR}
-        if not sides - {Side.UNKNOWN}:
-            return value
-        return value._replace(side=Side.DEVICE if Side.DEVICE in sides else Side.HOST, certain=False)
+        return _beside_given(value, given, is_sure)
 
     def beside(self, value: Value, node: ast.Call, called: Definition, depth: int) -> Value:
         """What a function of another file gives, on the device where it is given something of that."""
@@ -159,6 +155,13 @@ class FunctionValues:
                 self._is_of_module(node.func, depth) or any(self._kinds.holds_device(i, depth) for i in given)
             ):
                 return value._replace(side=Side.DEVICE)
+        elif (
+            value.kind is Kind.TENSOR
+            and isinstance(called.node, FUNCTIONS)
+            and called.file.kinds.functions.passing.moves_nothing(called.node)
+        ):
+            # Others may give it what lies on the device.
+            return _beside_given(value, [self._kinds.value(item, depth + 2) for item in values_given(node)], True)
         return value
 
     def _is_of_module(self, func: ast.expr, depth: int) -> bool:
@@ -253,6 +256,19 @@ class FunctionValues:
             elif isinstance(node, ast.YieldFrom):
                 values.append(self._kinds.elements.element(node.value, path, depth + 2))
         return join(values)._replace(certain=False)
+
+
+def _beside_given(value: Value, given: list[Value], is_sure: bool) -> Value:
+    """A tensor of a function that moves nothing, on the side of those that a call gives it.
+
+    What is sure otherwise is not where others are, unless all that the call gives is known.
+    """
+    tensors = [item for item in given if item.kind is Kind.TENSOR]
+    sides = {item.side for item in tensors}
+    are_known = Side.UNKNOWN not in sides and all(item.kind is not Kind.UNKNOWN for item in given)
+    if not sides - {Side.UNKNOWN} or (is_sure and not are_known):
+        return value
+    return value._replace(side=Side.DEVICE if Side.DEVICE in sides else Side.HOST, certain=False)
 
 
 def generator_of(called: Definition | None) -> tuple[FunctionValues, FunctionNode] | None:
