@@ -299,7 +299,8 @@ def test_a_step_called_as_a_method_of_dictionaries_is(tmp_path: Path) -> None:
 
 
 def test_a_method_of_what_may_be_another_agent(tmp_path: Path) -> None:
-    agree(tmp_path, "TPU101,TPU301", agent=AGENT.format(seen="make()", read="", step=""))
+    """It trains a step, whoever that is."""
+    agree(tmp_path, "TPU101,TPU301", agent=AGENT.format(seen="make()", read="  # TPU101", step="  # TPU301"))
 
 
 def test_what_a_tensor_class_of_cuda_makes_is_on_the_device(tmp_path: Path) -> None:

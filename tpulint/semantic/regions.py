@@ -80,7 +80,7 @@ class Regions:
         for loop in self.step_loops:
             for function in loop.functions:
                 self._per_step.setdefault(function, loop)
-        others = StepFunctions(tree, names, definitions, self.events, outside)
+        others = StepFunctions(tree, names, definitions, self.events, imported, outside)
         self.step_functions = others.find(self.step_loops, self._per_step) if trains else []
         for step in self.step_functions:
             for function in (step.node, *step.functions):

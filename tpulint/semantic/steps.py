@@ -10,11 +10,14 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree, is_super
+from tpulint.semantic.possible_calls import PossibleCalls
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
+
+    from tpulint.semantic.imported import Imported
 
     _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -22,9 +25,11 @@ _DEPTH = 4
 """Functions through which a loss is handed on."""
 _ENGINES = ("ignite.engine.Engine", "ignite.engine.engine.Engine")
 """What runs a function with every batch, and sets no boundary."""
-_COLLECTIONS = frozenset({
-    "builtins.dict", "builtins.set", "collections.OrderedDict", "collections.defaultdict", "collections.Counter",
-})  # fmt: skip
+_FRAMEWORKS = (
+    "torch_xla.", "tpulint_runtime.", "accelerate.", "lightning.", "pytorch_lightning.", "lightning_fabric.",
+    "transformers.",
+)  # fmt: skip
+"""What may run a function in turns of its own, and ends each of them."""
 
 
 class Step:
@@ -58,10 +63,15 @@ class StepLoop(Step):
 
 
 class StepFunction(Step):
-    """A function that trains one step and that nothing in this file calls: the loop stands in another file."""
+    """A function that trains one step and that nothing in this file calls for sure: the loop stands elsewhere."""
 
-    __slots__ = ()
+    __slots__ = ("is_ended",)
     node: FunctionNode
+
+    def __init__(self, node: FunctionNode) -> None:
+        super().__init__(node)
+        self.is_ended = False
+        """Whether what may call it sets a step boundary, or runs it within a step of its own."""
 
 
 class CalledStep(Step):
@@ -84,12 +94,15 @@ class StepFunctions:
         names: Names,
         definitions: Definitions,
         events: EventMap,
+        imported: Imported,
         outside: Sequence[OutsideCall],
     ) -> None:
         self._tree = tree
         self._names = names
         self._definitions = definitions
         self._events = events
+        self._imported = imported
+        self._possible = PossibleCalls(tree, names, definitions, events)
         self._give_losses = {call.function for call in outside if call.gives_loss}
         """Functions that train beside the step of another file which calls them: a net that helps with its loss."""
 
@@ -126,6 +139,7 @@ class StepFunctions:
             if not trains or self._is_helper(step) or qualified_in_file(self._tree, function) in self._give_losses:
                 continue
             if in_engine or self._is_called_elsewhere(function):
+                step.is_ended = not in_engine and self._is_ended(function)
                 found.append(step)
         return found
 
@@ -144,57 +158,49 @@ class StepFunctions:
         return {update for function in self._tree.functions for update in self._events.of(function).updates}
 
     def _is_called_elsewhere(self, function: FunctionNode) -> bool:
-        """Whether nothing in the file calls a function, by its name or through the class that defines it.
+        """Whether nothing in the file calls a function for sure, by its name or through the class that defines it.
 
         ``step`` is the name of what it calls of optimizers, too, and a derived class may run it within its own.
         """
-        if not all(map(self._is_of_base, self._definitions.calls_of(function))):
+        if not all(map(self._possible.is_of_base, self._definitions.calls_of(function))):
             return False
-        is_method = self._tree.class_of(function) is not None
         for mention in self._names.mentions_of(function):
-            if isinstance(mention, ast.Attribute) and not is_method:
-                continue  # `state.step`, where the step is a function that is called so
             parent = self._tree.parents[mention]
-            # `obj.method()` on an object nobody knows may be a call of it; what is handed on, or kept under another
-            # name, is called by others.
-            if isinstance(parent, ast.keyword | ast.Assign) or (
-                isinstance(parent, ast.Call)
-                and not (parent.func is mention and self._is_of_another(parent, function))
-                and parent not in self._updates
-                and not self._is_of_base(parent)
-                and not self._is_of_collection(parent)
-            ):
+            if not self._possible.means(mention, function):
+                continue
+            # What is kept under another name is called by that.
+            given = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
+            if isinstance(parent, ast.Assign) or self._sets_boundaries(given):
                 return False
         return True
 
-    def _is_of_another(self, call: ast.Call, function: FunctionNode) -> bool:
-        """``self.model.train()``, where the step that is called ``train`` has to be given a batch."""
-        method = call.func
-        if not isinstance(method, ast.Attribute) or (isinstance(method.value, ast.Name) and method.value.id == "self"):
+    def _sets_boundaries(self, call: ast.AST) -> bool:
+        """Whether a function is given to what ends the steps that it runs: ``torch_xla.compile(step)``."""
+        name = self._names.qualified(call.func) if isinstance(call, ast.Call) else None
+        return name is not None and name.startswith(_FRAMEWORKS)
+
+    def _is_ended(self, function: FunctionNode) -> bool:
+        """Whether code that may run a function, in this file or known from another, ends the step or is one itself."""
+        for mention in self._names.mentions_of(function):
+            parent = self._tree.parents[mention]
+            call = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
+            if not isinstance(call, ast.Call) or call in self._updates or not self._possible.means(mention, function):
+                continue
+            is_run = self._possible.may_run(call, function) if call.func is mention else True
+            if is_run and (self._possible.are_ended(mention) or (call.func is not mention and self._may_end(call))):
+                return True
+        return False
+
+    def _may_end(self, call: ast.Call) -> bool:
+        """Whether what a function is given to, to be run, may end its steps: nobody sees it, or it has boundaries."""
+        if (self._names.qualified(call.func) or "").startswith("builtins."):
             return False
-        parameters = [*function.args.posonlyargs, *function.args.args]
-        needed = len(parameters) - len(function.args.defaults) - (self._tree.class_of(function) is not None)
-        is_open = any(isinstance(item, ast.Starred) for item in call.args) or any(k.arg is None for k in call.keywords)
-        return not is_open and len(call.args) + len(call.keywords) < needed
-
-    def _is_of_collection(self, call: ast.Call) -> bool:
-        """``metrics.update(...)`` of a dictionary that the function makes, where the step is called ``update``."""
-        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-        made = [one.value for one in self._names.bindings(receiver)] if isinstance(receiver, ast.Name) else []
-        return bool(made) and all(
-            isinstance(value, ast.Dict | ast.DictComp | ast.Set)
-            or (isinstance(value, ast.Call) and self._names.qualified(value.func) in _COLLECTIONS)
-            for value in made
-        )
-
-    def _is_of_base(self, call: ast.Call) -> bool:
-        """``super().step(losses)``, in the method of that name."""
-        within = self._tree.function_of(call)
-        return (
-            isinstance(call.func, ast.Attribute)
-            and is_super(call.func.value)
-            and within is not None
-            and within.name == call.func.attr
+        found = self._imported.all_called(call)
+        return not found or any(
+            bool(one.file.own_events.of(one.node).boundaries)
+            if isinstance(one.node, FUNCTIONS) and one.node.name != "__init__"
+            else "xla" in one.file.source.text
+            for one in found
         )
 
     def _is_own(self, update: ast.Call) -> bool:

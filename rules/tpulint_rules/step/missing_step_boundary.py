@@ -27,6 +27,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if step.boundaries or index.clocks.ends(step) or runs_on_host(ctx, step.node):
             continue
         is_function = isinstance(step, StepFunction)
+        if isinstance(step, StepFunction) and step.is_ended:
+            continue
         certain = step.is_certain and not is_function
         fix = ctx.fix(
             "Mark the end of the step",
