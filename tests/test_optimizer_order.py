@@ -951,3 +951,36 @@ def test_what_moves_another_model_stands_in_no_way(moved: str, is_first: bool) -
     places = [next(at for at, row in enumerate(rows) if text in row) for text in ("self.D.to(", "self.d_opt =")]
     assert (places[0] < places[1]) is is_first
     assert (FLAG in result.text) is not is_first
+
+
+CHOSEN_MODEL = """\
+import importlib
+import torch
+
+def run(name, loader):
+    model = getattr(importlib.import_module(name), "Net")()
+    optimizer = torch.optim.SGD(GROUPS, lr=0.1)
+    MOVED
+    for x in loader:
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+"""
+MOVED_GROUPS = '[{"params": model.trainable_parameters()[0]}]'
+
+
+@pytest.mark.parametrize(
+    ("groups", "moved", "told"),
+    [
+        (MOVED_GROUPS, "model = torch.nn.DataParallel(model).cuda()", True),
+        ("model.policies()", "model = torch.nn.DataParallel(model).cuda()", True),
+        (MOVED_GROUPS, "model.cuda()", True),
+        ("model.policies()", "model.cuda()", False),  # it may be no module
+        ("model.weights", "model.cuda()", False),
+        (MOVED_GROUPS, "other = torch.nn.DataParallel(torch.nn.Linear(4, 4)).cuda()", False),
+    ],
+)
+def test_methods_that_give_the_parameters_of_a_class_nobody_sees(groups: str, moved: str, told: bool) -> None:
+    text = CHOSEN_MODEL.replace("GROUPS", groups).replace("MOVED", moved)
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU303",)), CATALOGUE)
+    assert [finding.code for finding in result.findings] == ["TPU303"] * told

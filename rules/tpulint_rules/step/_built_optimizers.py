@@ -117,7 +117,7 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
                 continue
             if isinstance(node, ast.Attribute):
                 found += _listed_by(ctx, node)
-            if index.kind(node) is Kind.MODULE:
+            if index.kind(node) is Kind.MODULE or _is_asked_and_moved(index, node):
                 found.append(Taken(node, _moment(ctx, node, root, at)))
             elif isinstance(node, ast.Name) or index.tree.class_of(node) is not None:
                 # a list of parameters made beforehand, or handed in
@@ -136,6 +136,19 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
 def _says_where(node: ast.AST | None) -> bool:
     """``self.device``, which tells of no parameter: ``Adam([torch.ones(2, device=self.device)])``"""
     return isinstance(node, ast.Attribute) and node.attr in ("device", "dtype")
+
+
+def _is_asked_and_moved(index: SemanticIndex, node: ast.Name | ast.Attribute) -> bool:
+    """``net`` of ``net.trainable_parameters()``, of a class that nobody sees, where the file moves it as a module."""
+    asked = index.parent(node)
+    if index.kind(node) is not Kind.UNKNOWN or not isinstance(asked, ast.Attribute):
+        return False
+    if not isinstance(call := index.parent(asked), ast.Call) or call.func is not asked:
+        return False
+    says_so = "param" in asked.attr
+    moving = [one for one in index.moves.moves if says_so or index.kind(one.module) is Kind.MODULE]
+    made = index.moves.creations.of(node) if moving else []
+    return any(one.overlaps(other) for move in moving for one in move.creations for other in made)
 
 
 def _listed_by(ctx: FileContext, node: ast.Attribute) -> Iterator[Taken]:
