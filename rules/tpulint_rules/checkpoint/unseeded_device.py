@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.compared_devices import is_never_seeded
+from tpulint.semantic.kinds import Side
+from tpulint.semantic.outside import STEP
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.values import is_text
 from tpulint.semantic.variables import last_name
@@ -44,7 +46,7 @@ _RANK_QUESTION = r"(get_)?((global|local|process|world|node)_)?(rank|ordinal)"
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     calls = list(ctx.index.calls_to("torch.manual_seed"))
-    if not calls or not ctx.index.moves.has_device or _seeds_device(ctx):
+    if not calls or not _has_device(ctx) or _seeds_device(ctx):
         return
     severity = Severity.WARNING if ctx.index.mentions(_DRAWN_ON_DEVICE) else Severity.INFO
     for call in calls:
@@ -99,6 +101,14 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
     return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last_name(node.func)) is not None
 
 
+def _has_device(ctx: FileContext) -> bool:
+    """Whether the file puts anything on a device, or steps of other files give it what lies there."""
+    return ctx.index.moves.has_device or any(
+        call.turn == STEP and any(side == Side.DEVICE.name for _, _, side in call.arguments)
+        for call in ctx.index.outside
+    )
+
+
 def _seeds_device(ctx: FileContext) -> bool:
     """Whether the file seeds the device, now or once it is ported; in portable code what is for CUDA stays so."""
     return any(
@@ -112,19 +122,31 @@ def _seeds_device(ctx: FileContext) -> bool:
 def _is_for_host_only(ctx: FileContext, call: ast.Call) -> bool:
     """Whether the seed is for what a data set draws, or for a stretch behind which the generator is put back.
 
-    To seed the device there would make it draw the same numbers again and again.
+    To seed the device there would make it draw the same numbers again and again, as passes shall that ask gradients
+    of one function twice, for their difference.
     """
     index = ctx.index
     function = index.function_of(call)
     if function is None:
         return _is_forked(ctx, call)
-    if function.name in _OF_DATA or index.turn_code.turn_of(call) is not None:
+    if function.name in _OF_DATA or (
+        index.turn_code.turn_of(call) is not None and not _asks_gradients_behind(ctx, call)
+    ):
         return True
     restores = any(
         index.function_of(other) is function
         for other in index.calls_to("torch.set_rng_state", "torch.random.set_rng_state")
     )
     return restores or _is_forked(ctx, call)
+
+
+def _asks_gradients_behind(ctx: FileContext, seeding: ast.Call) -> bool:
+    """Whether the function goes on to a pass whose gradients it asks for itself: ``torch.autograd.grad(loss, z)``."""
+    index = ctx.index
+    return any(
+        index.function_of(call) is index.function_of(seeding) and index.tree.start(call) > index.tree.start(seeding)
+        for call in index.calls_to("torch.autograd.grad")
+    )
 
 
 def _is_forked(ctx: FileContext, call: ast.Call) -> bool:

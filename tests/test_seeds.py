@@ -1,0 +1,55 @@
+"""Seeds of the host that are meant for the device as well, in whichever file the device is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import agree
+
+TRAINING = """\
+import torch
+from torch import nn
+from passes import Passes
+
+net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+passes = Passes(lambda z: net(z).sum())
+for x in torch.ones(9, 8, 4):
+    optimizer.zero_grad()
+    z = x.cuda().requires_grad_()
+    (net(z).sum() + passes.difference(z).sum()).backward()
+    optimizer.step()
+"""
+PASSES = """\
+import torch
+
+class Passes:
+    def __init__(self, loss):
+        self.loss = loss
+
+    def difference(self, z):
+        torch.manual_seed(3)  # TPU702
+        first = torch.autograd.grad(self.loss(z), z)[0]
+        torch.manual_seed(3)  # TPU702
+        return first - torch.autograd.grad(self.loss(2 * z), z)[0]
+"""
+SECOND = "        torch.manual_seed(3)  # TPU702\n        return first - "
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        (f"{SECOND}torch.autograd.grad(", "        torch.manual_seed(3)\n        return first - torch.add("),
+        # Nothing tells that the device shall draw the same again.
+        (PASSES[PASSES.index("        torch.manual") :], "        torch.manual_seed(3)\n        return self.loss(z)\n"),
+    ],
+)
+def test_seeds_in_front_of_gradients_in_a_file_that_steps_of_another_run(tmp_path: Path, old: str, new: str) -> None:
+    agree(tmp_path, "TPU702", train=TRAINING, passes=PASSES.replace(old, new, 1))
+
+
+def test_seeds_of_a_file_that_steps_give_what_lies_on_the_host(tmp_path: Path) -> None:
+    on_host = PASSES.replace("  # TPU702", "")
+    agree(tmp_path, "TPU702", train=TRAINING.replace(".cuda()", ""), passes=on_host)
