@@ -90,8 +90,9 @@ class MovedTensors:
             value = value.args[0] if self._index.qualified_name(value.func) in SEQUENCES else None
         bindings = self._index.flow.reaching(value) if isinstance(value, ast.Name) else ()
         function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "variadic" else None
-        is_taken = isinstance(function, FUNCTIONS) and function.name == "forward"
-        return function if is_taken and function.args.vararg is bindings[0].node else None
+        if not isinstance(function, FUNCTIONS) or function.name != "forward":
+            return None
+        return function if function.args.vararg is bindings[0].node else None
 
     def _is_part(self, binding: Binding) -> bool:
         """Whether what is unpacked is a tensor that a forward pass, which is seen, returns at that place."""

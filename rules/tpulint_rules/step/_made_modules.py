@@ -95,7 +95,7 @@ def modules_made(owner: Definition, depth: int = 0) -> Iterator[Definition]:
     if not isinstance(owner.node, ast.ClassDef) or not owner.file.definitions.is_module_class(owner.node):
         return
     for run in begun(owner) if depth < _DEPTH else ():
-        own = _own_name(run)
+        own = own_name(run)
         moving = [call.func.value for call in _calls_in(run) if _move([call]) and isinstance(call.func, ast.Attribute)]
         for statement in _set_by(run):
             made = statement.value if isinstance(statement, ast.Assign) else None
