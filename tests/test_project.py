@@ -1008,6 +1008,23 @@ def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: 
     assert "torch.optim.Adam(net.parameters(), capturable=True)" in text
 
 
+@pytest.mark.parametrize(
+    ("set_in_module", "told"),
+    [
+        ("torch.set_default_device('xla')", True),
+        ("def start():\n    torch.set_default_device('xla')", False),
+        ("torch.set_default_device('cpu')", False),
+    ],
+)
+def test_a_default_that_a_module_sets_as_it_is_imported(tmp_path: Path, set_in_module: str, told: bool) -> None:
+    (tmp_path / "settings.py").write_text(f"import torch\nimport torch_xla\n\n{set_in_module}\nRATE = 0.1\n")
+    training = "import torch\nimport torch_xla\nfrom settings import RATE\n\n"
+    training += "net = torch.nn.Linear(4, 4).to('xla')\nopt = torch.optim.Adam(net.parameters(), lr=RATE)\n"
+    (tmp_path / "train.py").write_text(training)
+    found = tpulint("check", "--select", "TPU136", "--output-format", "concise", ".", cwd=tmp_path)
+    assert ("TPU136" in found.out) is told
+
+
 def test_a_default_of_a_notebook_says_nothing_of_files_that_others_share(tmp_path: Path) -> None:
     cell = "torch.set_default_tensor_type(torch.cuda.FloatTensor)\nfar_end(torch.zeros(2))"
     (tmp_path / "rendering.py").write_text(RENDERING)

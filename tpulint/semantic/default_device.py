@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _SETTERS = ("torch.set_default_tensor_type", "torch.set_default_device")
+_WORD = "set_default_"
 _PLACED = frozenset({"to", "cuda", "cpu", "numpy", "tolist", "item", "type", "type_as", "share_memory_", "pin_memory"})
 """Methods that say where a tensor lies, or take it to be on the host."""
 _MOST_FILES = 30
@@ -48,7 +49,16 @@ def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
 def is_default(index: SemanticIndex) -> bool:
     """Whether tensors that are made without a device lie on the accelerator in this file, by it or another."""
     setters = [call for setter in _SETTERS for call in index.calls_to(setter)]
-    return bool(setter_of(index)) or any(_is_accelerator(call) or _names_one(index, call) for call in setters)
+    if setter_of(index) or any(_is_accelerator(call) or _names_one(index, call) for call in setters):
+        return True
+    others = index.imported.files() if index.imported.knows_others else ()
+    return any(_sets_as_it_is_imported(file) for file in others if _WORD in file.source.text)
+
+
+def _sets_as_it_is_imported(file: SemanticIndex) -> bool:
+    """Whether a file sets the default at its top, which holds for whoever imports it from then on."""
+    setters = (call for setter in _SETTERS for call in file.calls_to(setter) if file.tree.function_of(call) is None)
+    return any(_is_accelerator(call) or _names_one(file, call) for call in setters)
 
 
 def _names_one(index: SemanticIndex, setter: ast.Call) -> bool:
