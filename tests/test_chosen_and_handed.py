@@ -1062,3 +1062,34 @@ def test_loaders_that_come_through_several_methods(tmp_path: Path) -> None:
     Run(config).main()
     """
     agree(tmp_path, "TPU501", train=train)
+
+
+PLACES = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+net = nn.Linear(4, 2).to(device)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in loader:
+    output = net(x.to(device))
+    MADE
+    for i in range(8):
+        if predicted[i] == 1:  # SAID
+            hits[i] += 1
+    output.sum().backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("predicted = output.max(1)[1]", "TPU220"),
+        ("_, predicted = torch.max(output, 1)", "TPU220"),
+        ("_, predicted = ask(output)", "none"),  # perhaps a list
+        ("predicted = ask(output)[1]", "none"),
+    ],
+)
+def test_places_that_an_operation_gives_beside_values(tmp_path: Path, made: str, said: str) -> None:
+    agree(tmp_path, "TPU220", train=PLACES.replace("MADE", made).replace("SAID", said))
