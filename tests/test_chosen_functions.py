@@ -257,3 +257,86 @@ def test_loader_that_a_chosen_function_takes(tmp_path: Path, choice: str, is_kno
     )
     mark = "shuffle=True)"
     agree(tmp_path, "TPU501", main=program.replace(mark, f"{mark}  # TPU501") if is_known else program)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "made", "called", "is_told"),
+    [
+        ("criterion=focal", "pass", "train(loader)", True),
+        ("criterion=focal", "pass", "train(loader, plain)", False),
+        ("criterion=None", "pass", "train(loader)", False),
+        ("criterion=focal", "pass", "train(*options)", False),
+        ("name", "criterion = partial(focal)", "train(loader, 'a')", True),
+        ("name", "criterion = partial(focal, factor=2)", "train(loader, 'a')", True),
+        ("name", "criterion = partial(plain, factor=2)", "train(loader, 'a')", False),
+        ("name", "criterion = LOSSES[name]", "train(loader, 'a')", True),
+        ("name", "criterion = {'a': plain, 'b': plain}[name]", "train(loader, 'a')", False),
+        ("name", "criterion = OTHERS[name]", "train(loader, 'a')", False),
+    ],
+)
+def test_functions_that_are_not_called_by_their_names(
+    tmp_path: Path, parameter: str, made: str, called: str, is_told: bool
+) -> None:
+    program = f"""\
+    from functools import partial
+
+    import torch
+    from torch import nn
+
+    def focal(out, y, factor=1):
+        if y.sum() == 0:{"  # TPU103" if is_told else ""}
+            return factor * out.mean()
+        return factor * (out - y).abs().mean()
+
+    def plain(out, y, factor=1):
+        return factor * (out - y).abs().mean()
+
+    LOSSES = {{"focal": focal, "plain": plain}}
+    OTHERS = {{"focal": focal, "other": make_other()}}
+    model = nn.Linear(4, 4).to("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def train(loader, {parameter}):
+        {made}
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x.to("cuda")), y.to("cuda")).backward()
+            optimizer.step()
+
+    {called}
+    """
+    agree(tmp_path, "TPU103", main=program)
+
+
+@pytest.mark.parametrize(("given", "is_told"), [("", True), (", choose=numbers_of", False)])
+def test_what_a_default_function_gives(tmp_path: Path, given: str, is_told: bool) -> None:
+    program = f"""\
+    import torch
+    from torch import nn
+
+    def largest(logits, size):
+        values, places = torch.topk(logits, size)
+        return torch.full_like(logits, float("-inf")).scatter_(1, places, values)
+
+    def numbers_of(logits, size):
+        return unseen(logits, size)
+
+    class Writer(nn.Module):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+
+        @torch.no_grad()
+        def write(self, out, end, choose=largest):
+            for _ in range(20):
+                chosen = choose(self.net(out)[:, -1], 4)
+                word = torch.multinomial(chosen.softmax(-1), 1)
+                out = torch.cat((out, word), dim=-1)
+                if (word == end).all():{"  # TPU103" if is_told else ""}
+                    break
+            return out
+
+    writer = Writer(nn.Sequential(nn.Embedding(16, 8), nn.Linear(8, 16))).to("cuda")
+    writer.write(torch.zeros(4, 1, dtype=torch.long, device="cuda"), 0{given})
+    """
+    agree(tmp_path, "TPU103", main=program)

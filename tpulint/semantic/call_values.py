@@ -12,7 +12,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine
+from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,15 @@ class CallValues:
         if callee.kind is Kind.MODULE:
             plain = self._computed_on_host(node, depth)
             return self._kinds.module_result(callee) if plain.kind is not Kind.TENSOR else plain
-        return self._asked_for(node, depth)
+        chosen_one = self._of_chosen(node, depth)
+        return self._asked_for(node, depth) if chosen_one.kind is Kind.UNKNOWN else chosen_one
+
+    def _of_chosen(self, node: ast.Call, depth: int) -> Value:
+        """A tensor, where each of the functions of this file gives one that a variable or a parameter may stand for."""
+        meant = self._definitions.functions_meant(node.func) if isinstance(node.func, ast.Name) else []
+        given = [self._kinds.functions.given_here(function, node, (), depth + 2) for function in meant]
+        is_tensor = bool(given) and all(value.kind is Kind.TENSOR for value in given)
+        return join(given)._replace(certain=False) if is_tensor else UNKNOWN
 
     def _of_either(self, chosen: ast.IfExp, node: ast.Call, depth: int) -> Value:
         """What one of two functions gives, whichever it is: ``(torch.randperm if shuffled else torch.arange)(n)``."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 from tpulint.semantic.variables import last_name
 
@@ -62,7 +63,7 @@ class Callees:
         """The function that a call of the expression runs, through partials, lambdas and parameters as well."""
         return self._follow(node, (), loosely=True) if self._may_name(node) else None
 
-    def several(self, node: ast.Name | ast.Attribute) -> list[FunctionNode]:
+    def several(self, node: ast.Name | ast.Attribute | ast.Subscript) -> list[FunctionNode]:
         """The functions of which a name or attribute is one, set in branches or given by calls.
 
         None where it may be another.
@@ -191,17 +192,36 @@ class Callees:
         return found
 
     def _passed(self, binding: Binding, seen: tuple[ast.AST, ...]) -> FunctionNode | None:
-        """The one function that every call in the file passes for a parameter."""
+        """The one function that every call in the file passes for a parameter, or has by leaving it out."""
         owner = self._tree.function_of(binding.node)
         if owner is None:
             return None
         calls, passed = self._definitions.calls_of(owner), self._definitions.arguments.of(owner, binding.name)
-        found = {self._follow(value, seen, loosely=True) for value in passed}
-        return found.pop() if len(found) == 1 and len(passed) == len(calls) else None
+        default = self._left_out(binding, owner)
+        if default is None and len(passed) != len(calls):
+            return None
+        found = {self._follow(value, seen, loosely=True) for value in (*passed, *([default] if default else []))}
+        return found.pop() if len(found) == 1 else None
+
+    def _left_out(self, binding: Binding, owner: FunctionNode) -> ast.expr | None:
+        """The default of a parameter, where a call in the file leaves it, or there is no call that could give it."""
+        calls, passed = self._definitions.calls_of(owner), self._definitions.arguments.of(owner, binding.name)
+        is_left = len(passed) < min(len(calls), CALLS_LOOKED_AT) or not calls
+        hides = any(isinstance(item, ast.Starred) for call in calls for item in call.args) or any(
+            keyword.arg is None for call in calls for keyword in call.keywords
+        )
+        return binding.value if is_left and not hides else None
 
     def _any_of(self, node: ast.expr, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
         """Every function that an expression may stand for; empty where one of the ways to it gives something else."""
-        if len(seen) > _DEPTH or not isinstance(node, ast.Name | ast.Attribute | ast.IfExp):
+        if len(seen) > _DEPTH:
+            return []
+        if isinstance(node, ast.Call):
+            given = self._given(node) if self._names.qualified(node.func) == _PARTIAL and len(node.args) == 1 else None
+            return [] if given is None else self._any_of(given, (*seen, node))  # it is called with its own arguments
+        if isinstance(node, ast.Subscript):
+            return self._any_entry(node, (*seen, node))
+        if not isinstance(node, ast.Name | ast.Attribute | ast.IfExp):
             return []
         method = self._definitions.method_named(node) if isinstance(node, ast.Attribute) else None
         if method is not None:
@@ -224,6 +244,19 @@ class Callees:
         owner = self._tree.function_of(binding.node) if binding.kind == "parameter" else None
         given = [] if owner is None else self._definitions.arguments.of(owner, binding.name)
         parts = [self._any_of(value, within) for value in given]
+        default = None if owner is None else self._left_out(binding, owner)
+        left = [] if default is None else self._any_of(default, within)
+        return [*(function for part in parts for function in part), *left] if all(parts) else []
+
+    def _any_entry(self, node: ast.Subscript, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:
+        """Every function in a dictionary that is written out, ``LOSSES[name]``, here or in a variable."""
+        whole: ast.expr | None = node.value
+        if isinstance(whole, ast.Name | ast.Attribute):
+            bindings = self._bindings(whole)
+            whole = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+        if not isinstance(whole, ast.Dict) or isinstance(node.slice, ast.Constant):
+            return []
+        parts = [self._any_of(value, seen) for value in whole.values]
         return [function for part in parts for function in part] if all(parts) else []
 
     def _any_in(self, node: ast.expr, seen: tuple[ast.AST, ...]) -> list[FunctionNode]:

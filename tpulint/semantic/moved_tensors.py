@@ -72,7 +72,7 @@ class MovedTensors:
             arguments, name = self._index.definitions.arguments, binding.name
             given = [*arguments.of(function, name), *arguments.unpacked(function, name)]
             if function.name != "forward":
-                return given
+                return given or arguments.when_chosen(function, name)
             for whole, at in calls.unpacked_for(function, name):
                 given += ([] if at is None else self._index.kinds.contents.of(whole, at)) or [whole]
             return [*given, *calls.given_for(function, name)]

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.definitions import Definitions
 
-_CALLS_LOOKED_AT = 8
+CALLS_LOOKED_AT = 8
 
 
 class PassedArguments:
@@ -65,7 +65,7 @@ class PassedArguments:
     def unpacked(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """What module-local calls unpack into a parameter, or give behind that: ``f(*pair, last)``."""
         is_method = self._tree.takes_object(function)
-        calls = self._definitions.calls_of(function)[:_CALLS_LOOKED_AT]
+        calls = self._definitions.calls_of(function)[:CALLS_LOOKED_AT]
         return [item for call in calls for given, item, _ in given_around(call, function, is_method) if given == name]
 
     def calls_of_object(self, function: FunctionNode) -> list[ast.Call]:
@@ -88,7 +88,7 @@ class PassedArguments:
         is_led = self._tree.takes_object(function) or self._definitions.takes_context(function)
         offset = 1 if is_led else 0
         result: list[ast.expr] = []
-        for call in calls[:_CALLS_LOOKED_AT]:
+        for call in calls[:CALLS_LOOKED_AT]:
             for keyword in call.keywords:
                 if keyword.arg == name:
                     result.append(keyword.value)
