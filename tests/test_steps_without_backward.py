@@ -200,3 +200,43 @@ def test_closures_of_which_that_is_not_known(tmp_path: Path, change: tuple[str, 
     text = CLOSURE.replace("  # TPU301", "")
     assert change[0] in text
     agree(tmp_path, "TPU301", common=text.replace(*change))
+
+
+ASKED = """\
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+device = torch.device("cuda")
+model = nn.Linear(4, 2).to(device)
+
+def train(loader, rate, eps):
+    weight = torch.randn(2, 2, device=device, requires_grad=True)
+    for x, y in loader:MARK
+        x, y = x.to(device).requires_grad_(), y.to(device)
+        noise = torch.zeros_like(x, requires_grad=True)
+        loss = F.cross_entropy(model(x + noise) @ weight, y)
+        found = torch.autograd.grad(loss, ASKED)
+        with torch.no_grad():
+            CHANGE
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "change", "is_told"),
+    [
+        ("model.parameters()", "for p, g in zip(model.parameters(), found): p.sub_(rate * g)", True),
+        ("list(model.parameters())", "for p, g in zip(model.parameters(), found): p.data -= rate * g", True),
+        ("[weight]", "weight -= rate * found[0]", True),
+        ("weight", "weight.data.copy_(weight - rate * found[0])", True),
+        ("model.parameters()", "print(sum(g.norm() for g in found))", False),  # looked at
+        ("model.parameters()", "fast = [p - rate * g for p, g in zip(model.parameters(), found)]", False),  # made anew
+        ("x", "x += eps * found[0].sign()", False),  # an attack
+        ("noise", "noise += eps * found[0].sign()", False),
+    ],
+)
+def test_gradients_that_are_asked_for_and_change_parameters(
+    tmp_path: Path, asked: str, change: str, is_told: bool
+) -> None:
+    text = ASKED.replace("ASKED)", f"{asked})").replace("CHANGE", change)
+    agree(tmp_path, "TPU301", main=text.replace("MARK", "  # TPU301" if is_told else ""))

@@ -256,6 +256,8 @@ class EventMap:
                 self._events(call).boundaries.append(call)
         elif name == "torch.autograd.backward" or (name == "torch.autograd.grad" and self._fills_gradients(call)):
             self._events(call).backwards.append(call)
+        elif name == "torch.autograd.grad":
+            self._collect_asked(call)
         elif name is None and any(k.arg == "parameters" for k in call.keywords) and len(call.args) > 1:
             # A loss scaler of timm's kind: `loss_scaler(loss, optimizer, parameters=model.parameters())`.
             if self._updates.is_optimizer(call.args[1]):
@@ -297,6 +299,16 @@ class EventMap:
             if called is None and self._delegated is not None and self._delegated.gives_gradients(other):
                 return True
         return False
+
+    def _collect_asked(self, call: ast.Call) -> None:
+        """Note the changes of parameters by gradients that are asked for: ``p.sub_(rate * g)``."""
+        from tpulint.semantic.asked_gradients import AskedGradients
+
+        changes = AskedGradients(self._tree, self._names).changes_by(call)
+        if changes:
+            self._events(call).backwards.append(call)
+        for statement in changes:
+            self._events(statement).manual_updates.append(statement)
 
     def _collect_delegated(self, call: ast.Call, delegated: DelegatedEvents) -> None:
         """Note what a function of another file does for a call."""

@@ -15,7 +15,7 @@ from tpulint.semantic.variables import last_name
 
 _NO_OPTIMIZER = r"(?i)sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$"
 """Names of other things that step. Only ever a reason to leave a call alone."""
-_CHANGES = frozenset({"add_", "sub_", "addcdiv_", "addcmul_"})
+CHANGES = frozenset({"add_", "sub_", "addcdiv_", "addcmul_"})
 """Methods with which an update of a parameter ends."""
 
 
@@ -171,7 +171,7 @@ class Updates:
     def change_of(self, node: ast.AST, name: str) -> ast.Call | None:
         """The call in ``name.add_(...)`` or ``name.data.add_(...)``, a statement."""
         call = node.value if isinstance(node, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _CHANGES:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in CHANGES:
             return None
         changed = call.func.value
         if isinstance(changed, ast.Attribute) and changed.attr == "data":
