@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -792,3 +793,32 @@ def test_samples_that_a_model_given_to_a_module_makes(tmp_path: Path, kept: str,
                 return x
         """
     agree(tmp_path, CODES, main=program)
+
+
+@pytest.mark.parametrize(
+    ("extracted", "reason"),
+    [
+        ("start.argmax(-1).cpu().numpy()", "only its reads run the batches"),
+        ("start.argmax(-1)", "all of its batches become one graph"),
+    ],
+)
+def test_what_a_function_of_another_file_reads_of_each_batch(tmp_path: Path, extracted: str, reason: str) -> None:
+    (tmp_path / "marks.py").write_text(f"def extract(start):\n    return {extracted}\n")
+    (tmp_path / "main.py").write_text(
+        dedent("""\
+        import torch
+        from marks import extract
+
+        device = torch.device("cuda")
+
+        def predict(model, loader):
+            results = []
+            for x in loader:
+                with torch.no_grad():
+                    start, end = model(x.to(device))[:2]
+                results.append(extract(start))
+            return results
+        """)
+    )
+    answer = tpulint("--output-format=concise", "--select=TPU302", "main.py", cwd=tmp_path)
+    assert f"TPU302 evaluation loop has no step boundary: {reason}" in answer.out

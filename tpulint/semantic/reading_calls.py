@@ -32,6 +32,27 @@ class ReadingCalls:
         is_still = self._index.regions.evaluation.switches.is_behind_eval(loop)
         return (is_still and self._ends_with_read(loop.body)) or self._is_left_to_readers(loop, is_still)
 
+    def hands_to_reader(self, holder: ast.AST) -> bool:
+        """Whether a loop or function always hands a tensor to a function, of any file, that copies to the host.
+
+        ``R = extract(start, end)`` with ``start.argmax(-1).cpu()`` there.
+        """
+        index = self._index
+        calls = (call for call in index.tree.nodes_in(holder, ast.Call, functions=False) if call.args or call.keywords)
+        for call in calls:
+            if not any(map(index.reads.is_on_device, values_given(call))) or index.regions.gate_of(call) is not None:
+                continue
+            called = definition_called(index, call)
+            if called is None or not isinstance(called.node, FUNCTIONS):
+                continue
+            inside = called.file.tree.nodes_in(called.node, ast.Call, functions=False)
+            if any(
+                _fetched(called.file, one) is not None and called.file.regions.gate_in(one, called.node) is None
+                for one in inside
+            ):
+                return True
+        return False
+
     def _is_left_to_readers(self, loop: LoopNode, is_still: bool) -> bool:
         """Whether all that a turn records is made by functions of this file that read it, and give numbers back.
 

@@ -61,4 +61,6 @@ def _reads_each_batch(ctx: FileContext, loop: LoopNode) -> bool:
     """Whether every batch reads from the device, in what the loop calls too, which runs what was recorded so far."""
     index = ctx.index
     holders = (loop, *index.regions.evaluated_in(loop))
-    return any(index.regions.gate_of(read.node) is None for holder in holders for read in index.reads.inside(holder))
+    if any(index.regions.gate_of(read.node) is None for holder in holders for read in index.reads.inside(holder)):
+        return True
+    return any(map(ReadingCalls(index).hands_to_reader, holders))
