@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
+from tpulint.semantic import Kind, Side
 
 _CONSTANTS = frozenset({"torch.zeros", "torch.ones", "torch.eye", "torch.full", "torch.empty", "torch.arange"})
+_LIKE = frozenset({"torch.zeros_like", "torch.ones_like", "torch.full_like", "torch.empty_like"})
+"""The same of the size of a tensor, which has to be one of the host: on the device there is nothing to move."""
 _OTHERWISE = frozenset({"device", "requires_grad", "pin_memory", "out", None})
 """Arguments with which the tensor would not be the same one."""
 
@@ -17,7 +20,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     for call, made in index.method_calls("to"):
         name = index.qualified_name(made.func) if isinstance(made, ast.Call) else None
-        if name not in _CONSTANTS or not isinstance(made, ast.Call) or not made.args:
+        if name not in _CONSTANTS | _LIKE or not isinstance(made, ast.Call) or not made.args:
             continue
         if not _is_constant(ctx, made, name):
             continue
@@ -41,10 +44,18 @@ def _is_constant(ctx: FileContext, made: ast.Call, name: str) -> bool:
         return False
     if any(isinstance(item, ast.Starred) for item in made.args):
         return False
-    if name == "torch.full":
+    if name in _LIKE and not _is_of_host(ctx, made.args[0]):
+        return False
+    if name in ("torch.full", "torch.full_like"):
         filling = [*made.args[1:2], *(item.value for item in made.keywords if item.arg == "fill_value")]
         return all(_stays(ctx, value) for value in filling)
     return name != "torch.arange" or (len(made.args) == 1 and all(item.arg == "dtype" for item in made.keywords))
+
+
+def _is_of_host(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether a tensor is known to lie on the host: made there, or kept by a module that was given such a one."""
+    value = ctx.index.value(node)
+    return value.kind is Kind.TENSOR and value.side is Side.HOST
 
 
 def _stays(ctx: FileContext, number: ast.expr) -> bool:
