@@ -64,6 +64,8 @@ class Branches:
 
     def _answer(self, test: ast.expr) -> bool | None:
         """What a condition always answers; None where that is not known."""
+        if isinstance(test, ast.Constant):
+            return bool(test.value)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             answer = self._answer(test.operand)
             return None if answer is None else not answer

@@ -216,7 +216,7 @@ class Drivers:
     def _add(self, loop: LoopNode, call: ast.Call | None, turn: str, has_boundary: bool) -> None:
         if not self._is_open(loop):
             return
-        if turn == EVALUATION and self._is_in_turn(loop):
+        if turn == EVALUATION and (self._regions.evaluation.is_shut_out(loop) or self._is_in_turn(loop)):
             return
         driver = self.loops.get(loop)
         if driver is None:

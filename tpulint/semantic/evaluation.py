@@ -61,10 +61,18 @@ class Evaluation:
         beside = [loop for loop in found if loop not in within or self.batches.is_beside(loop, within[loop])]
         return [loop for loop in beside if not (self.batches.goes_through_few(loop) and self._is_within(loop, beside))]
 
+    def is_shut_out(self, loop: LoopNode) -> bool:
+        """Whether a loop is none, whatever it runs: it takes one batch, ``...; break``."""
+        leaves = isinstance(loop.body[-1], ast.Break | ast.Return | ast.Raise)
+        goes_on = (self._tree.loop_of(node) is loop for node in self._tree.nodes_in(loop, ast.Continue))
+        return leaves and not any(goes_on)
+
     def _is_within(self, loop: LoopNode, loops: list[LoopNode]) -> bool:
         return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)
 
     def _evaluates(self, loop: LoopNode, step_loops: frozenset[LoopNode]) -> bool:
+        if self.is_shut_out(loop):
+            return False
         if self.batches.gathers_gradients(loop):
             return True
         if not self._without_gradient(loop):

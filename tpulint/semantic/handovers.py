@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.passed_over import ENDS
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
@@ -17,8 +18,6 @@ SAYS_HOW_MANY = ("world_size", "num_replicas")
 """Keywords whose value is the number of all processes."""
 _SHARING = (ast.Div, ast.FloorDiv)
 _ROUNDING = frozenset({"builtins.int", "builtins.max", "builtins.round"})
-ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
-"""Calls that end the program."""
 
 
 class Handover(NamedTuple):

@@ -14,6 +14,7 @@ from tpulint.semantic.implicit_reads import ImplicitReads
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.passed_over import PassedOver
 from tpulint.semantic.tree import SyntaxTree
 
 COPIES = ("item", "tolist", "cpu", "numpy")
@@ -92,6 +93,7 @@ class Reads:
         self._kinds = kinds
         self._flags = flags
         self._implicit = ImplicitReads(names, flow, kinds, dimensions_of, is_moved)
+        self._passed_over = PassedOver(tree, names)
         self._memo: dict[ast.AST, list[Read]] = {}
 
     def inside(self, node: ast.AST) -> list[Read]:
@@ -102,7 +104,7 @@ class Reads:
             reads = [read for item in items for read in self._at(item)]
             unique: dict[ast.expr, Read] = {}
             for read in reads:
-                if not self._flags.leave_out(read.node, node):
+                if not self._flags.leave_out(read.node, node) and not self._passed_over.holds(read.node, node):
                     unique.setdefault(read.node, read)
             found = self._memo[node] = sorted(unique.values(), key=lambda read: self._tree.span(read.node))
         return found

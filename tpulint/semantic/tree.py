@@ -22,6 +22,9 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 """Statements behind which nothing of their block runs."""
+_LEAVING = frozenset(EXITS)
+_OF_WHOLE_FUNCTIONS = (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)
+"""What counts for a function wherever it stands in it."""
 SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp,
           ast.DictComp, ast.GeneratorExp)  # fmt: skip
 
@@ -127,6 +130,9 @@ class SyntaxTree:
                     getattr(self, _COLLECTED[cls]).append(node)
                 if cls in _BINDERS:
                     binders.append(node)
+                if cls in _LEAVING:
+                    for _ in self._leave_out_behind(node):
+                        del parents[pop()]
                 for field in fields[cls]:
                     child = getattr(node, field, None)
                     if child.__class__ is list:
@@ -137,6 +143,23 @@ class SyntaxTree:
                     elif child.__class__ in fields:
                         parents[child] = node
                         push(child)
+
+    def _leave_out_behind(self, node: ast.stmt) -> list[ast.stmt]:
+        """Take the statements out of a block that stand behind one which leaves it, and never run; these.
+
+        Those of a module may be cells of a notebook, and a ``yield`` makes its function another one all the same.
+        """
+        holder = self.parents[node]
+        suite = getattr(holder, "body", None)
+        if isinstance(holder, ast.Module) or (suite and suite[-1] is node):
+            return []
+        suites = [suite, *(getattr(holder, name, None) for name in ("orelse", "finalbody"))]
+        suite = next((item for item in suites if item and any(one is node for one in item)), [node])
+        behind = suite[next(at for at, one in enumerate(suite) if one is node) + 1 :]
+        if any(isinstance(part, _OF_WHOLE_FUNCTIONS) for statement in behind for part in ast.walk(statement)):
+            return []
+        del suite[len(suite) - len(behind) :]
+        return behind
 
     # ---------------------------------------------------------------- names
 

@@ -12,9 +12,9 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.records import NamedTuple
 from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
-from tpulint.semantic.handovers import ENDS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.left_out import skips_test
+from tpulint.semantic.passed_over import ENDS
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._lists_for_none import lists_for_none
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name

@@ -1,0 +1,149 @@
+"""Code that turns do not come to: what ends the program or the loop, messages of assertions, and what stands behind.
+
+Lines of which something must be said are marked with the code of the rule; no other line may be named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from marked_files import agree
+
+READS = "TPU101,TPU102,TPU103,TPU302"
+
+TRAINING = """\
+import os
+import sys
+import torch
+import torch_xla
+
+debug = False
+verbose = False
+device = torch.device("xla")
+model = torch.nn.Linear(4, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def checked(a):
+    if a.shape[1] != 4:
+        print(a)
+        raise IndexError
+    if a.shape[0] != 4:
+        print(a)  # TPU102
+        return a
+    for row in range(4):
+        if row == 3:
+            print(a.sum().item())  # TPU101
+            break
+    return a
+
+
+for x in loader:
+    y = checked(model(x.to(device)))
+    assert y.shape[0] == 4, f"bad {y}"
+    assert (y > 0).all(), "bad"  # TPU103
+    if y.dim() != 2:
+        raise ValueError("bad {}".format(y))
+    if y.sum() > 3:  # TPU103
+        print(y)
+        sys.exit(1)
+    elif y.shape[1] == 7:
+        print(y)
+        assert False
+    if False:
+        print(y)
+    if debug:
+        print(y)
+    else:
+        print(y.sum().item())  # TPU101
+    if verbose:
+        print(y.mean().item())  # TPU101
+    try:
+        loss = y.mean()
+    except Exception as e:
+        print(e, y)
+        os._exit(1)
+    except ValueError:
+        print(y)  # TPU102
+    if y.shape[1] == 9:
+        print(y)
+        break
+    if y.shape[1] == 8:
+        print(y)  # TPU102
+        continue
+    if y.shape[1] == 7:
+        with open("log") as log:
+            print(y)
+        exit()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+    verbose = True
+"""
+
+
+def test_blocks_that_end_the_program_or_the_loop(tmp_path: Path) -> None:
+    agree(tmp_path, READS, main=TRAINING)
+
+
+EVALUATION = """\
+import torch
+
+device = torch.device("xla")
+model = torch.nn.Linear(4, 4).to(device)
+
+
+def shown(loader):
+    model.eval()
+    with torch.no_grad():
+        for x, y in loader:
+            out = model(x.to(device))
+            print(out.mean().item())
+            break
+
+
+def shown_but_for_some(loader):
+    model.eval()
+    with torch.no_grad():
+        for x, y in loader:  # TPU302
+            out = model(x.to(device))
+            if y.sum() == 0:
+                continue
+            print(out.mean().item())  # TPU101
+            break
+
+
+def left_out(loader):
+    return
+    with torch.no_grad():
+        for x, y in loader:
+            print(model(x.to(device)).argmax(1).eq(y.to(device)).sum().item())
+
+
+def left_out_in_part(loader, wanted):
+    with torch.no_grad():
+        for x, y in loader:  # TPU302
+            out = model(x.to(device))
+            print(out.sum().item())  # TPU101
+            continue
+            print(out.mean().item())
+
+
+def generated(loader):
+    with torch.no_grad():
+        for x, y in loader:  # TPU302
+            print(model(x.to(device)).mean().item())  # TPU101
+    return
+    yield
+
+
+shown(loader)
+shown_but_for_some(loader)
+left_out(loader)
+left_out_in_part(loader, 3)
+"""
+
+
+def test_loops_of_one_turn_and_code_that_never_runs(tmp_path: Path) -> None:
+    agree(tmp_path, READS, main=EVALUATION)
