@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from tpulint.semantic.origins import origins
 from tpulint.semantic.other_files import method, returned
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 6
 _TENSOR_FACTORIES = frozenset(f"torch.{name}" for name in ("randn", "rand", "zeros", "ones", "empty"))
+_OF_TENSORS = "torch.utils.data.TensorDataset"
 _KNOWN_SIZES = {
     "torchvision.datasets.MNIST": (60_000, 10_000),
     "torchvision.datasets.FashionMNIST": (60_000, 10_000),
@@ -40,9 +42,9 @@ class SampleCounts:
         """
         arguments = loader.arguments or {}
         given = arguments.get("batch_size", ())
-        if given and all(self._counts_samples(value) or self.number(value) == 1 for value in given):
-            return True
         samples = arguments.get("dataset", ())
+        if given and all(self._counts_samples(value, samples) or self.number(value) == 1 for value in given):
+            return True
         if samples and all(self._sample_count(value) == 1 for value in samples):
             return True
         counted = self._counted(loader, by_default)
@@ -71,13 +73,26 @@ class SampleCounts:
         sizes = [self.number(value) or (self._default(value) if by_default else None) for value in given]
         return [(count, size) for count in counts for size in sizes if count] if all(counts) else []
 
-    def _counts_samples(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether a batch holds everything: ``batch_size=len(test_set)``."""
+    def _counts_samples(self, node: ast.expr, samples: Sequence[ast.expr], depth: int = 0) -> bool:
+        """Whether a batch holds everything: ``batch_size=len(test_set)``, or ``x.shape[0]`` of what is loaded."""
         if isinstance(node, ast.Name | ast.Attribute) and depth < _DEPTH:
             bindings = self._index.flow.bindings_of(node)
             value = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
-            return value is not None and self._counts_samples(value, depth + 1)
-        return isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len"
+            return value is not None and self._counts_samples(value, samples, depth + 1)
+        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len":
+            return True
+        counted = _rows_of(node)
+        return counted is not None and any(
+            self._index.text(counted) in map(self._index.text, (sample, *self._tensors_of(sample)))
+            for sample in samples
+        )
+
+    def _tensors_of(self, samples: ast.expr) -> list[ast.expr]:
+        """The tensors of ``TensorDataset(x, y)``."""
+        creations = self._index.moves.creations.of(samples)
+        made = creations[0].node if len(creations) == 1 else None
+        is_known = isinstance(made, ast.Call) and self._index.qualified_name(made.func) == _OF_TENSORS
+        return made.args if isinstance(made, ast.Call) and is_known else []
 
     def _default(self, node: ast.expr) -> int | None:
         """The number that an option of the command line has unless the user gives another."""
@@ -127,7 +142,7 @@ class SampleCounts:
         if not isinstance(node, ast.Call):
             return None
         name = self._index.qualified_name(node.func)
-        if name == "torch.utils.data.TensorDataset" and node.args and not isinstance(node.args[0], ast.Starred):
+        if name == _OF_TENSORS and node.args and not isinstance(node.args[0], ast.Starred):
             return self._sample_count(node.args[0])
         if name == "torch.utils.data.Subset" and len(node.args) > 1 and isinstance(node.args[1], ast.Call):
             places = node.args[1]  # Subset(samples, range(64))
@@ -170,3 +185,15 @@ class SampleCounts:
         given = dict(arguments_given(made, start.node, is_method=True))
         name = kept[0].id if len(kept) == 1 and isinstance(kept[0], ast.Name) else ""
         return self._sample_count(given[name]) if name in given else None
+
+
+def _rows_of(node: ast.expr) -> ast.expr | None:
+    """``x`` of ``x.shape[0]``, ``x.size(0)`` and ``x.size()[0]``."""
+    place, asked = None, node
+    if isinstance(node, ast.Subscript):
+        place, asked = node.slice, node.value
+        asked = asked.func if isinstance(asked, ast.Call) and not asked.args else asked
+    elif isinstance(node, ast.Call) and len(node.args) == 1:
+        place, asked = node.args[0], node.func
+    is_first = isinstance(place, ast.Constant) and place.value == 0
+    return asked.value if is_first and isinstance(asked, ast.Attribute) and asked.attr in ("shape", "size") else None
