@@ -138,10 +138,33 @@ class StepFunctions:
             trains = step.backwards and (step.updates or step.manual_updates)
             if not trains or self._is_helper(step) or qualified_in_file(self._tree, function) in self._give_losses:
                 continue
-            if in_engine or self._is_called_elsewhere(function):
+            if in_engine or (self._is_called_elsewhere(function) and not self._makes_optimizers(step)):
                 step.is_ended = not in_engine and self._is_ended(function)
                 found.append(step)
         return found
+
+    def _makes_optimizers(self, step: StepFunction) -> bool:
+        """Whether a function makes the optimizers itself that it steps: what fits something once is no step of a loop.
+
+        ``optimizer = LBFGS([self.temperature]); optimizer.step(closure)``
+        """
+        stepped = [update.func.value for update in step.updates if isinstance(update.func, ast.Attribute)]
+        made = [self._names.bindings(item) if isinstance(item, ast.Name) else [] for item in stepped]
+        return bool(step.updates) and all(
+            bool(bindings)
+            and all(
+                isinstance(one.value, ast.Call)
+                and not one.path
+                and self._is_optimizer(one.value)
+                and self._tree.function_of(one.node) is step.node
+                for one in bindings
+            )
+            for bindings in made
+        )
+
+    def _is_optimizer(self, made: ast.Call) -> bool:
+        name = self._names.qualified(made.func) or ""
+        return name.startswith("torch.optim.") and "lr_scheduler" not in name
 
     def _runs_in_engine(self, function: FunctionNode) -> bool:
         """Whether a function is given to what calls it with every batch: ``Engine(update)``."""
@@ -210,8 +233,7 @@ class StepFunctions:
         if owner is None or not isinstance(optimizer, ast.Attribute) or not isinstance(optimizer.value, ast.Name):
             return False
         made = [binding.value for binding in self._names.attribute_bindings(owner, optimizer.attr)]
-        names = [self._names.qualified(value.func) or "" for value in made if isinstance(value, ast.Call)]
-        return any(name.startswith("torch.optim.") and "lr_scheduler" not in name for name in names)
+        return any(self._is_optimizer(value) for value in made if isinstance(value, ast.Call))
 
     def _is_helper(self, step: StepFunction) -> bool:
         """Whether a function only updates for the steps of others, with a loss that it is given: a gradient scaler."""
