@@ -11,6 +11,7 @@ from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.kinds import Kind, Kinds, Side
+from tpulint.semantic.left_out import stands_in_unit_test
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
@@ -62,10 +63,10 @@ class Evaluation:
         return [loop for loop in beside if not (self.batches.goes_through_few(loop) and self._is_within(loop, beside))]
 
     def is_shut_out(self, loop: LoopNode) -> bool:
-        """Whether a loop is none, whatever it runs: it takes one batch, ``...; break``."""
+        """Whether a loop is none, whatever it runs: it takes one batch, ``...; break``, or stands in a unit test."""
         leaves = isinstance(loop.body[-1], ast.Break | ast.Return | ast.Raise)
         goes_on = (self._tree.loop_of(node) is loop for node in self._tree.nodes_in(loop, ast.Continue))
-        return leaves and not any(goes_on)
+        return (leaves and not any(goes_on)) or stands_in_unit_test(self._tree, loop)
 
     def _is_within(self, loop: LoopNode, loops: list[LoopNode]) -> bool:
         return any(outer is not loop and self._tree.encloses(outer, loop) for outer in loops)

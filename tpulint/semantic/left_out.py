@@ -6,7 +6,7 @@ import ast
 import re
 
 from tpulint.model import Span
-from tpulint.semantic.tree import FUNCTIONS, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
 
 _OF_TESTS = ("pytest", "unittest", "absltest", "TestCase", "assertRaises", "require_", "RunIf(")
 # Only tests ask for these: `re` compiles, and keeps, those that are used.
@@ -55,6 +55,25 @@ def loops_for_devices(tree: SyntaxTree) -> list[LoopNode]:
         for loop in tree.loops
         if not any(tests.get(outer) for outer in tree.ancestors(loop) if isinstance(outer, FUNCTIONS))
     ]
+
+
+def stands_in_unit_test(tree: SyntaxTree, node: ast.AST) -> bool:
+    """Whether a node stands in ``def test_...`` of a file ``test_....py``: what it runs is no part of a program.
+
+    What the file calls itself, ``test_simple()``, or others may give something, is a script that tests a model.
+    """
+    name = tree.source.path.rpartition("/")[2]
+    is_of_tests = name.startswith("test_") or name.endswith("_test.py")
+    return is_of_tests and any(
+        isinstance(outer, FUNCTIONS) and outer.name.startswith("test_") and _is_unit_test(tree, outer)
+        for outer in tree.ancestors(node)
+    )
+
+
+def _is_unit_test(tree: SyntaxTree, function: FunctionNode) -> bool:
+    given = [item for item in function.args.args if item.arg != "self"]
+    is_mentioned = tree.names_called(function.name) or tree.attributes_called(function.name)
+    return not is_mentioned and (not given or tree.source.has_any(_OF_TESTS))
 
 
 def _is_skipped(tree: SyntaxTree, owner: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
