@@ -204,6 +204,8 @@ class OutsideCall(NamedTuple):
     """Whether the step that makes the call runs the backward pass of what it gives: the step ends there."""
     results: tuple[str, ...] = ()
     """Parameters that are given what a function nobody sees into made of tensors of the device, or a dict of such."""
+    ends_step: bool = False
+    """Whether the loop that makes the call has a boundary, be it that only what it calls trains."""
 
 
 class OutgoingCall(NamedTuple):

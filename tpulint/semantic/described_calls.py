@@ -116,8 +116,15 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         trains_on_device=trains_on_device(index, definition) if turn == NOW_AND_THEN else _steps(index, definition),
         gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
         results=tuple(name for name, item in given if turn and _is_unseen_result(index, item)),
+        ends_step=turn == STEP and _ends_step(index, call),
     )
     return OutgoingCall(definition.file.source.path, outside)
+
+
+def _ends_step(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether the turns that make a call come to a boundary in this file."""
+    step = index.step_loop_of(call) or index.regions.called_step_of(call)
+    return step is not None and bool(index.regions.boundaries_in(step.node))
 
 
 def _is_unseen_result(index: SemanticIndex, item: ast.expr) -> bool:

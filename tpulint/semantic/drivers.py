@@ -140,7 +140,9 @@ class Drivers:
     def _may_matter(self, found: Definition) -> bool:
         """Whether a function of another file may train, or run a model without gradients, here or there."""
         source = found.file.source
-        return "torch" in source.text and (self._may_evaluate or may_have_turns(source, ()))
+        if "torch" in source.text:
+            return self._may_evaluate or may_have_turns(source, ())
+        return ".backward(" in source.text  # a step that is given all it trains needs no import
 
     def _evaluating(self, loops: list[LoopNode], regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:
         """Those of some loops that evaluate by calling a function, of which these regions tell."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall, qualified_in_file
+from tpulint.semantic.outside import STEP, OutsideCall, qualified_in_file
 from tpulint.semantic.possible_calls import PossibleCalls
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
 
@@ -103,6 +103,7 @@ class StepFunctions:
         self._events = events
         self._imported = imported
         self._possible = PossibleCalls(tree, names, definitions, events)
+        self._calls_of_others = [call for call in outside if call.turn == STEP]
         self._give_losses = {call.function for call in outside if call.gives_loss}
         """Functions that train beside the step of another file which calls them: a net that helps with its loss."""
 
@@ -204,6 +205,10 @@ class StepFunctions:
 
     def _is_ended(self, function: FunctionNode) -> bool:
         """Whether code that may run a function, in this file or known from another, ends the step or is one itself."""
+        name = qualified_in_file(self._tree, function)
+        known = [call.ends_step for call in self._calls_of_others if call.function == name]
+        if known and all(known):
+            return True
         for mention in self._names.mentions_of(function):
             parent = self._tree.parents[mention]
             call = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
