@@ -209,6 +209,38 @@ print(net(torch.ones(1, 4, device=device)).tolist())
     assert "DataParallel" not in text and "consume_prefix" not in text
 
 
+@pytest.mark.parametrize(
+    ("moved", "told"),
+    [
+        ("net = net.cuda()", True),
+        ("net = net.cuda().eval()", True),
+        ("net = nn.Linear(4, 2).cuda()", False),  # another one
+    ],
+)
+def test_states_of_a_wrapper_that_moves_in_one_of_two_branches(tmp_path: Path, moved: str, told: bool) -> None:
+    main = f"""\
+import sys
+import torch
+from torch import nn
+
+path = sys.argv[1]
+net = nn.Linear(4, 2)
+net = nn.DataParallel(net)
+if torch.cuda.is_available():
+    {moved}
+    kept = torch.load(path)
+else:
+    kept = torch.load(path, map_location="cpu")
+net.load_state_dict(kept)
+x = torch.ones(1, 4)
+print(net(x.cuda() if torch.cuda.is_available() else x))
+"""
+    text = ported(tmp_path, main)
+    strip = 'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(kept, "module.")\nnet.load_state_dict(kept)'
+    assert "DataParallel(" not in text and "is_available" not in text
+    assert (strip in text) is told
+
+
 BESIDE = """\
 import importlib
 import sys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
@@ -47,7 +48,7 @@ def strip_prefixes(
         if target is None or not (same(target, loaded) or _is_copy(ctx, loaded, target)):
             continue
         bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and same(target, loaded) else ()
-        if bindings and all(one.kind == "assign" and one.statement is not wrapped for one in bindings):
+        if bindings and not any(_may_be_wrapped(index, one, wrapped) for one in bindings):
             continue  # in front of the wrapper, whose prefix such a state has not
         if folding is not None and folding.drops(call):
             continue
@@ -56,6 +57,22 @@ def strip_prefixes(
         if not strip_prefix(ctx, fix, call):
             return False
     return True
+
+
+def _may_be_wrapped(index: SemanticIndex, binding: Binding, wrapped: ast.stmt) -> bool:
+    """Whether a variable holds what the wrapper made, be it moved since, ``net = net.cuda()``, or nobody knows."""
+    waiting, seen = [binding], set[ast.AST]()
+    while waiting:
+        one = waiting.pop()
+        if one.kind != "assign" or one.statement is wrapped:
+            return True
+        value = one.value
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            value = value.func.value if value.func.attr in MODULE_SELF_METHODS else None
+        if isinstance(value, ast.Name) and value is not one.value and one.statement not in seen:
+            seen.add(one.statement)
+            waiting += index.flow.reaching(value)
+    return False
 
 
 def _files_of_states(index: SemanticIndex) -> list[SemanticIndex]:
