@@ -995,6 +995,33 @@ def test_number_of_the_gpu_that_holds_a_tensor(before: str, after: str) -> None:
     becomes(INDEXED.format(before), INDEXED.format(after))
 
 
+HELD = """\
+    import torch
+    import torch_xla
+
+    class Trainer:
+        def __init__(self, model, device{}):
+            self.device = device
+            self.model = model.cuda(self.device){}
+    """
+
+
+@pytest.mark.parametrize(
+    ("default", "behind", "place"),
+    [
+        ("=-1", "", "torch_xla.device()"),
+        ("", " if self.device >= 0 else model", "torch_xla.device()"),
+        ("", " if self.device != -1 else model", "torch_xla.device()"),
+        ("", "", "self.device"),
+        ("=None", " if self.device != 'cpu' else model", "self.device"),
+    ],
+)
+def test_variables_called_device_that_hold_numbers(default: str, behind: str, place: str) -> None:
+    """``.to(0)`` asks for CUDA; what neither its default nor a comparison tells is a device by its name."""
+    text = dedent(HELD).format(default, behind)
+    assert port(text, select=("TPU002",)).text == text.replace("cuda(self.device)", f"to({place})")
+
+
 def test_number_of_the_gpu_that_holds_what_is_not_known() -> None:
     """``cuda`` takes the number of a GPU only; what an object of the project calls so may be a device."""
     text = "import torch_xla\n\ndef put(x, holder):\n    device = holder.get_device()\n    return x.{}, device\n"

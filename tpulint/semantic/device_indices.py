@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.device_sites import branches
@@ -79,6 +80,32 @@ class DeviceIndices:
         if isinstance(node, ast.Subscript):
             return last_name(node.value) in _NUMBER_LISTS and not isinstance(node.slice, ast.Slice)
         return last_name(node) in _NUMBER_NAMES or self._is_drawn_for_replica(node)
+
+    def is_used_as_number(self, node: ast.expr) -> bool:
+        """Whether a variable is compared with a number, ``self.device >= 0``, or a parameter of such a default."""
+        tree, names = self._index.tree, self._index.names
+        mentions: Sequence[ast.expr] = ()
+        bindings: Sequence[Binding] = ()
+        if isinstance(node, ast.Attribute):
+            owner, text = tree.class_of(node), tree.text(node)
+            called = tree.attributes_called(node.attr)
+            mentions = [one for one in called if tree.class_of(one) is owner and tree.text(one) == text]
+            bindings = self._index.flow.reaching_attribute(node)
+        elif isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            mentions = names.mentions(node.id, names.scope_of(node))
+        given = [item for one in bindings if isinstance(one.value, ast.Name) for item in names.bindings(one.value)]
+        defaults = [one.value for one in (*bindings, *given) if one.kind == "parameter" and one.value is not None]
+        return any(map(_is_whole_number, defaults)) or any(map(self._is_ordered, mentions))
+
+    def _is_ordered(self, node: ast.expr) -> bool:
+        """``device >= 0`` and ``device != -1``, which no device answers."""
+        asked = self._index.parent(node)
+        if not isinstance(asked, ast.Compare) or len(asked.ops) != 1:
+            return False
+        if isinstance(asked.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+            return False
+        return any(_is_whole_number(side) for side in (asked.left, asked.comparators[0]))
 
     def _is_drawn_for_replica(self, node: ast.expr) -> bool:
         """``one = pool[rank]``, which ``DistributedDataParallel(model, device_ids=[one])`` is given."""
@@ -197,6 +224,12 @@ class DeviceIndices:
                 annotation.slice
             )
         return annotation is not None and self._index.qualified_name(annotation) == "builtins.int"
+
+
+def _is_whole_number(node: ast.expr) -> bool:
+    """``0`` or ``-1``, written out."""
+    value = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(value, ast.Constant) and type(value.value) is int
 
 
 def is_index_of_tensor(index: SemanticIndex, node: ast.expr) -> bool:

@@ -215,7 +215,8 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
             fix.replace(given, fix.device(call))
     elif not ctx.index.xla_devices.is_device(given):
         named = last_name(given)
-        if says_device(named) and not ctx.index.devices.indices.is_number(given):
+        indices = ctx.index.devices.indices
+        if says_device(named) and not indices.is_number(given) and not indices.is_used_as_number(given):
             fix.lower(Applicability.UNSAFE, f"`{named}` is taken for a device by its name.")
         else:
             fix.replace(given, fix.device(call, number_text(ctx, fix, given) if ctx.portable else ""))
