@@ -1022,6 +1022,32 @@ def test_variables_called_device_that_hold_numbers(default: str, behind: str, pl
     assert port(text, select=("TPU002",)).text == text.replace("cuda(self.device)", f"to({place})")
 
 
+LOADED = """\
+    import torch
+
+    def place_on(gpu):
+        def place({}):
+            return {}
+        return place
+
+    model = torch.nn.Linear(4, 4)
+    model.load_state_dict(torch.load("model.pt", map_location=place_on(0)))
+    """
+
+
+@pytest.mark.parametrize(
+    ("parameters", "returned", "kept"),
+    [
+        ("storage, location", "storage.cuda(gpu)", "storage"),
+        ("kept: torch.UntypedStorage, location: str", "kept.cuda(gpu, non_blocking=True)", "kept"),
+        ("storage", "storage.cuda()", "storage.to(device)"),  # it is given no place
+    ],
+)
+def test_storages_that_a_function_places_are_loaded_to_the_host(parameters: str, returned: str, kept: str) -> None:
+    result = port(dedent(LOADED).format(parameters, returned), select=("TPU002",))
+    assert f"        return {kept}\n" in result.text and not result.findings
+
+
 def test_number_of_the_gpu_that_holds_what_is_not_known() -> None:
     """``cuda`` takes the number of a GPU only; what an object of the project calls so may be a device."""
     text = "import torch_xla\n\ndef put(x, holder):\n    device = holder.get_device()\n    return x.{}, device\n"

@@ -15,6 +15,7 @@ from tpulint.semantic.tree import FUNCTIONS, is_super
 from tpulint.semantic.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
+from tpulint_rules.device._loaded_storages import is_loaded_storage, left_as_it_came
 from tpulint_rules.device._set_data import INSTEAD, REFUSED, make_parameter, tensor_set
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
@@ -193,6 +194,8 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         or _in_fstring(ctx, call)
     ):
         return None
+    if is_loaded_storage(ctx.index, call.func.value):
+        return left_as_it_came(ctx, call)
     fix = ctx.fix(
         "Move to the XLA device", Applicability.SAFE, "`.to(device)` moves tensors and modules as `.cuda()` does."
     )

@@ -1,0 +1,42 @@
+"""Storages that `torch.load` hands to a function of the project, which lie on no XLA device."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.context import FileContext, FixBuilder
+from tpulint.model import Applicability, Span
+from tpulint.semantic import SemanticIndex
+from tpulint.semantic.variables import last_name
+
+_TO_BE_MOVED = "Tensors of the file that are used as they are must be moved to the device."
+
+
+def is_loaded_storage(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether a variable is what a ``map_location`` gets: ``def place(storage, location): storage.cuda(0)``.
+
+    A storage has no ``to``, and what is returned as it came is loaded to the host.
+    """
+    bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    return bool(bindings) and all(
+        binding.kind == "parameter" and isinstance(binding.node, ast.arg) and _is_first_of_two(index, binding.node)
+        for binding in bindings
+    )
+
+
+def left_as_it_came(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
+    """Return a storage without ``.cuda(0)``; portable code still loads it to a GPU where there is one."""
+    if ctx.portable or not isinstance(call.func, ast.Attribute):
+        return None
+    fix = ctx.fix("Load to the host", Applicability.UNSAFE, _TO_BE_MOVED)
+    fix.replace(Span(ctx.index.span(call.func.value).end, ctx.index.span(call).end), "")
+    return fix
+
+
+def _is_first_of_two(index: SemanticIndex, parameter: ast.arg) -> bool:
+    """Whether a parameter is called a storage, or annotated as one, and a place follows it."""
+    arguments = index.parent(parameter)
+    if not isinstance(arguments, ast.arguments) or len(arguments.args) != 2 or arguments.args[0] is not parameter:
+        return False
+    annotated = parameter.annotation
+    return parameter.arg == "storage" or (annotated is not None and last_name(annotated).endswith("Storage"))
