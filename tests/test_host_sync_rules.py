@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import tpulint
+from marked_files import agree
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -5631,3 +5632,22 @@ def test_elements_that_go_over_the_host_and_back(made: str, there: str) -> None:
     )
     result = port(text).text
     assert (f"tokens = {there}\n" in result) if there else ("range(" in result)
+
+
+def test_messages_of_what_is_asserted(tmp_path: Path) -> None:
+    """They are only formatted where it fails."""
+    program = """\
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 4).to("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        out = model(x.to("cuda"))
+        assert (out < 3).all(), f"{out}"  # TPU103
+        print(f"{out}")  # TPU102
+        optimizer.zero_grad()
+        out.mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU102,TPU103", main=program)
