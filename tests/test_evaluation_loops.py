@@ -822,3 +822,40 @@ def test_what_a_function_of_another_file_reads_of_each_batch(tmp_path: Path, ext
     )
     answer = tpulint("--output-format=concise", "--select=TPU302", "main.py", cwd=tmp_path)
     assert f"TPU302 evaluation loop has no step boundary: {reason}" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("turns", "turn", "is_told"),
+    [
+        ("for cloud in clouds", "found.append(self.encode(cloud))", False),
+        ("for i, cloud in enumerate(clouds)", "found.append(self.encode(cloud))", False),
+        ("for i in range(len(clouds))", "found.append(self.encode(clouds[i]))", False),
+        ("for i in range(clouds.size(0))", "found.append(self.encode(clouds[i]))", False),
+        ("for cloud in loader", "found.append(self.encode(cloud))", True),
+        ("for t in range(steps)", "clouds = self.encode(clouds)", True),  # a sampler
+        ("for t in times", "clouds = self.encode(clouds)", True),
+    ],
+)
+def test_a_forward_pass_that_goes_through_the_samples_of_its_batch(
+    tmp_path: Path, turns: str, turn: str, is_told: bool
+) -> None:
+    """A boundary in each turn would cut the step that runs it into as many pieces."""
+    layers = f"""\
+        import torch
+        from torch import nn
+
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encode = nn.Linear(4, 4)
+
+            @torch.no_grad()
+            def forward(self, clouds, loader=None, times=(), steps=9):
+                found = []
+                {turns}:{"  # TPU302" if is_told else ""}
+                    {turn}
+                return found or clouds
+
+        encoder = Encoder().cuda()
+        """
+    agree(tmp_path, select="TPU302", layers=layers)

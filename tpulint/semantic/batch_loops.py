@@ -97,6 +97,27 @@ class BatchLoops:
             or self._numbers_outputs(loop)
         )
 
+    def goes_through_given(self, loop: LoopNode) -> bool:
+        """Whether a loop goes over what its function is given, and no loader: ``for cloud in clouds``, of one batch."""
+        if not isinstance(loop, ast.For) or self.takes_batches(loop):
+            return False
+        is_counted = isinstance(loop.iter, ast.Call) and self._names.qualified(loop.iter.func) == "builtins.range"
+        names = (node for node in (loop.iter, *self._tree.nodes_in(loop.iter, ast.Name)) if isinstance(node, ast.Name))
+        bound = [
+            binding
+            for name in names
+            if not is_counted or self._is_measured(name)
+            for binding in self._names.bindings(name)
+        ]
+        return any(one.kind == "parameter" and one.name != "self" for one in bound)
+
+    def _is_measured(self, name: ast.Name) -> bool:
+        """``len(clouds)``, ``clouds.shape[0]`` and ``clouds.size(0)``"""
+        holder = self._tree.parents[name]
+        if isinstance(holder, ast.Call):
+            return self._names.qualified(holder.func) == "builtins.len"
+        return isinstance(holder, ast.Attribute) and holder.attr in ("shape", "size")
+
     def _numbers_outputs(self, loop: ast.For) -> bool:
         """Whether a loop counts through what a module gave: ``for i in range(heads): softmax(outputs[i])``."""
         is_counted = isinstance(loop.iter, ast.Call) and self._names.qualified(loop.iter.func) == "builtins.range"

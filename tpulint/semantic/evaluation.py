@@ -92,7 +92,7 @@ class Evaluation:
             self._hands_on_batches(loop) if self.batches.takes_batches(loop) else self._goes_on(loop, step_loops)
         ):
             return False
-        if self.batches.goes_through_modules(loop) or self.is_on_host(loop):
+        if self.batches.goes_through_modules(loop) or self.is_on_host(loop) or self._is_of_one_batch(loop):
             return False
         if goes_along(self._tree, self._names, loop):
             return False
@@ -116,6 +116,14 @@ class Evaluation:
                 return any(step in step_loops for step in tree.ancestors(loop)) or self._is_of_step(loop)
             around = tree.parents[around]
         return False
+
+    def _is_of_one_batch(self, loop: LoopNode) -> bool:
+        """Whether the forward pass of a module goes through the samples that it is given: a part of one batch."""
+        function, owner = self._tree.function_of(loop), self._tree.class_of(loop)
+        is_forward = function is not None and function.name == "forward" and owner is not None
+        if not is_forward or owner is None or not self._definitions.is_module_class(owner):
+            return False
+        return self.batches.goes_through_given(loop) and not self._goes_on_by_itself(loop)
 
     def _is_of_step(self, loop: LoopNode) -> bool:
         return self._tree.function_of(loop) in self._run_by_steps
