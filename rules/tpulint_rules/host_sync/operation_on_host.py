@@ -8,10 +8,10 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
+from tpulint.semantic.cut_gradients import is_cut
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
-from tpulint_rules.host_sync._ended_gradients import ends_gradient
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
 from tpulint_rules.host_sync._host_draws import host_draws
 from tpulint_rules.host_sync._made_layers import made_layers
@@ -50,7 +50,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if found is None or turn is None or index.value(found[1]).side is not Side.DEVICE or _is_of_sparse(ctx, call):
             continue
         operation, tensor = found
-        if gradient and (turn != STEP or not index.regions.records_gradient(call) or ends_gradient(index, call)):
+        if gradient and (turn != STEP or not index.regions.records_gradient(call) or is_cut(index, call)):
             continue
         place = (index.span(call).start, operation)
         if place in told:
