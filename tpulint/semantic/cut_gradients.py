@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _CUTTING = frozenset({
-    "detach", "data", "item", "tolist", "numpy", "argmax", "argmin", "argsort", "shape", "size", "dim", "ndim", "device",
-    "dtype", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "numel",
+    "detach", "data", "item", "tolist", "numpy", "argmax", "argmin", "argsort", "shape", "size", "dim", "ndim",
+    "device", "dtype", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "numel",
 })  # fmt: skip
 """What a tensor is asked for without a gradient, by a method or attribute, or by a function of torch."""
 _CHOOSING = frozenset({"topk", "sort", "min", "max", "kthvalue"})
