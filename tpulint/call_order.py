@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tpulint.disk import read
+from tpulint.import_statements import imports_in
 from tpulint.model import WORDS_OF_CALLERS
 from tpulint.module_paths import ModulePaths
 
-_IMPORT = rb"\n([ \t]*)(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+([^\n#]+))"
-_NAME = rb"([\w.]+)(?:[ \t]+as[ \t]+\w+)?"
 _CALLERS = tuple(word.encode() for word in WORDS_OF_CALLERS)
 _PROGRAM = b"__main__"
 """What only a file that is run holds; hardly any other file calls it."""
@@ -104,19 +102,9 @@ class _Imports:
 
     def _read_imports(self, path: str, data: bytes) -> None:
         found: tuple[dict[str, None], dict[str, None]] = ({}, {})
-        for indent, module, members, modules in re.findall(_IMPORT, b"\n" + data):
-            into = found[1 if indent else 0]
-            if modules:
-                for name in re.findall(_NAME, modules):
-                    into.update(self._files(path, 0, name.decode(errors="replace")))
-                continue
-            name = module.decode(errors="replace").lstrip(".")
-            level = len(module) - len(module.lstrip(b"."))
-            if not level and name.partition(".")[0] not in self._firsts:
-                continue
-            for member in re.findall(_NAME, members):
-                into.update(self._files(path, level, f"{name}.{member.decode(errors='replace')}"))
-            into.update(self._files(path, level, name))
+        for one in imports_in(data):
+            if one.level or one.name.partition(".")[0] in self._firsts:
+                found[one.is_late].update(self._files(path, one.level, one.name))
         for files in found:
             files.pop(path, None)
         self._imported[path], self._late[path] = [*found[0]], [*found[1]]

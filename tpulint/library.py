@@ -49,6 +49,8 @@ class Library:
         """Files looked for by the imports of a file, those that are not there included."""
         self._uses: dict[tuple[str, str], Uses] = {}
         """Of configurations, by the folder of the project and the key."""
+        self._steps: dict[tuple[str, int], tuple[Stamp, bool]] = {}
+        """Whether files run a backward pass, by path and how many files deep their imports are followed."""
         self._mentions: dict[tuple[str, str], Mentions] = {}
         """Of words, by the folder of the project and the word."""
 
@@ -130,6 +132,32 @@ class Library:
         found = [self.file(path, other) for other in known.paths]
         read = [index for index in found if index is not None]
         return read if len(read) == len(found) else None
+
+    def imports_steps(self, path: str, text: str) -> bool:
+        """Whether a file with this text imports one that runs a backward pass, be it through another. Never raises."""
+        return self._imports_steps(os.path.abspath(path), text.encode(errors="replace"), 1)
+
+    def _imports_steps(self, path: str, data: bytes, depth: int) -> bool:
+        from tpulint.import_statements import imports_in
+
+        found = (self._find(path, one.level, one.name) for one in imports_in(data))
+        return any(self._has_step(other, depth) for other in dict.fromkeys(found) if other is not None)
+
+    def _has_step(self, path: str, depth: int) -> bool:
+        """Whether a file runs a backward pass, or imports one that does, so many files deep."""
+        from tpulint.disk import read
+
+        key, stamp = (path, depth), self._stamp(path)
+        known = self._steps.get(key)
+        if known is None or known[0] != stamp:
+            self._steps[key] = stamp, False  # imports that run in a circle add nothing
+            try:
+                data = read(path).data if stamp is not None and stamp[1] <= _LONGEST else b""
+            except OSError:
+                data = b""
+            has_step = b".backward(" in data or (depth > 0 and self._imports_steps(path, data, depth - 1))
+            known = self._steps[key] = stamp, has_step
+        return known[1]
 
     def _searched(
         self,

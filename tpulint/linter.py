@@ -9,7 +9,15 @@ import warnings
 from tpulint.languages import PYTHON, SHELL, language_of
 from tpulint.model import Certainty, FileResult, Finding, OutsideCall, Severity, Span
 from tpulint.records import NamedTuple
-from tpulint.relevance import applicable, has_functions, is_run_by_base, may_drive, may_suppress, uses_imports
+from tpulint.relevance import (
+    applicable,
+    has_functions,
+    is_run_by_base,
+    may_drive,
+    may_run_steps,
+    may_suppress,
+    uses_imports,
+)
 from tpulint.rule_findings import crash_message, told
 from tpulint.source import InvalidSyntax, SourceFile, told_syntax
 from tpulint.told_findings import check
@@ -76,7 +84,8 @@ def lint(
     """
     text = source.text
     language = language_of(source.path, text)
-    is_called = bool(surroundings.calls) or (surroundings.library is not None and is_run_by_base(text))
+    runs_steps = language == PYTHON and _runs_steps(source, surroundings)
+    is_called = bool(surroundings.calls) or runs_steps or (surroundings.library is not None and is_run_by_base(text))
     rules = applicable(text, language, settings, catalogue, is_called)
     if source.cell_starts:
         rules += applicable(text, SHELL, settings, catalogue, False)
@@ -86,7 +95,8 @@ def lint(
 
     try:
         # What is called in the turns of others may call what the turns run next.
-        drives = surroundings.library is not None and (may_drive(text) or any(call.turn for call in surroundings.calls))
+        in_turns = runs_steps or any(call.turn for call in surroundings.calls)
+        drives = surroundings.library is not None and (in_turns or may_drive(text))
         if not rules and not drives and not may_suppress(text, catalogue.letters):
             if language != PYTHON:
                 return FileResult(source.path, (), text, text)
@@ -127,6 +137,12 @@ def lint(
         return _refused(source, f"file is too deep or too large to be examined: {told(error)}")
     except Exception as error:  # a bug of ours in one file must not stop the others
         return FileResult(source.path, (), text, text, error=crash_message(error))
+
+
+def _runs_steps(source: SourceFile, surroundings: Surroundings) -> bool:
+    """Whether loops of a file may run steps that it imports, as the files say that it imports."""
+    library = surroundings.library
+    return library is not None and may_run_steps(source.text) and library.imports_steps(source.path, source.text)
 
 
 def _refused(source: SourceFile, message: str) -> FileResult:
@@ -187,14 +203,15 @@ def _look(
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        in_turns = bool(surroundings.calls) or uses_imports(source)
+        runs_steps = _runs_steps(source, surroundings)
+        in_turns = bool(surroundings.calls) or runs_steps or uses_imports(source)
         library = surroundings.library if in_turns else None  # no other file is read for nothing
         index = None if surroundings.library is None else surroundings.library.known(source)
         if index is None:
             index = SemanticIndex(source, _parse(source), library, surroundings.calls)
         else:
             index = index.called_so(library, surroundings.calls)
-        serves = surroundings.serve_loops
+        serves = surroundings.serve_loops or runs_steps
         if library is not None and is_run_by_base(source.text) and index.calls_of_bases:
             index, serves = index.called_so(library, (*surroundings.calls, *index.calls_of_bases)), True
         findings = [] if only_calls else check(index, source, settings, catalogue, serves, untouchable)

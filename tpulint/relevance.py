@@ -75,6 +75,13 @@ def is_run_by_base(text: str) -> bool:
     return re.search(_DERIVES, text) is not None
 
 
+def may_run_steps(text: str) -> bool:
+    """Whether a file without a backward pass has loops and tensors, so that what it imports decides what these do."""
+    if "import " not in text or "backward(" in text or not ("for " in text or "while " in text):
+        return False
+    return any(word in text for word in _HOLDS_TENSORS)
+
+
 def _hands_on_loaders(text: str) -> bool:
     """Whether a file may give a loader that one file makes to a loop of another, by the names of things."""
     return "loader" in text and "train" in text

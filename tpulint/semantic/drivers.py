@@ -71,12 +71,13 @@ class Drivers:
 
     def _find(self) -> None:
         text = self._tree.source.text
-        if not self._tree.loops or not (self._regions.are_called or any(word in text for word in _WORDS)):
+        may_run = self._regions.are_called or self._imported.knows_others
+        if not self._tree.loops or not (may_run or any(word in text for word in _WORDS)):
             return  # most files of a library
         if self._may_evaluate or self._imported.knows_others or self._regions.replaced:
             self._look_at_calls()
         # Without the word the file has no loader, unless another one gives it.
-        if "loader" in text.lower() or self._regions.are_called or self._imported.knows_others:
+        if "loader" in text.lower() or may_run:
             for loop in self._tree.loops:
                 self._look_for_batches(loop)
 

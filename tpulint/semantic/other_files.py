@@ -36,6 +36,9 @@ class Library(Protocol):
     def package(self, importer: str, name: str) -> list[SemanticIndex]:
         """The files of a package of the project, in order of their names; none for another thing."""
 
+    def imports_steps(self, path: str, text: str) -> bool:
+        """Whether a file with this text imports one that runs a backward pass. Never raises."""
+
     def mentioning(self, path: str, word: str) -> list[SemanticIndex] | None:
         """The files of the project of a file that have a word in them; None where one of them cannot be read."""
 
