@@ -1467,6 +1467,8 @@ for i, (x, y) in enumerate(loader):
         ("bar.set_postfix({'loss': loss})", "TPU102"),
         ("writer.add_scalar('loss', loss, i)", "TPU102"),
         ("writer.add_scalars('losses', {'train': loss}, i)", "TPU102"),
+        ("writer.log_value('loss', loss, i)", "TPU102"),
+        ("from tensorboard_logger import log_value; log_value('loss', loss, i)", "TPU102"),
         ("assert loss < 10", "TPU103"),
         ("a = 1 if loss > 1 else 2", "TPU103"),
         ("a = [t for t in (1, 2) if loss > t]", "TPU103"),

@@ -24,9 +24,13 @@ _TEXTS = ("builtins.str", "builtins.repr", "builtins.format", "builtins.print")
 _LOG_METHODS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
 _NO_LOGS = ("torch.", "math.", "numpy.", "labml.tracker.")
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
-_WRITER_METHODS = frozenset({"add_scalar", "add_scalars", "add_histogram", "log_metric", "log_metrics", "log_dict"})
+_WRITER_METHODS = frozenset({
+    "add_scalar", "add_scalars", "add_histogram", "log_metric", "log_metrics", "log_dict", "log_value",
+})  # fmt: skip
 _KEPT = frozenset({"log", "log_dict"})
-_LOG_FUNCTIONS = frozenset({"wandb.log", "mlflow.log_metric", "mlflow.log_metrics", "tqdm.tqdm.write"})
+_LOG_FUNCTIONS = frozenset({
+    "wandb.log", "mlflow.log_metric", "mlflow.log_metrics", "tensorboard_logger.log_value", "tqdm.tqdm.write",
+})  # fmt: skip
 _COMPARISONS = frozenset({"torch.equal", "torch.allclose", "torch.is_nonzero"})
 
 
