@@ -73,6 +73,20 @@ def test_means_over_samples_that_would_be_left_out(tmp_path: Path, divisor: str,
     assert ("len(loader) * loader.batch_size" in fixed) is (divisor == "len(loader.dataset)")
 
 
+@pytest.mark.parametrize(
+    ("last", "leaves_out"),
+    [
+        ("count += len(x)\n        break", False),
+        ("if count == 0:\n            break", True),
+        ("if count == 0:\n            continue\n        break", True),
+        ("while True:\n            break", True),
+    ],
+)
+def test_loops_that_end_with_their_first_batch(tmp_path: Path, last: str, leaves_out: bool) -> None:
+    program = LAST_BATCH.replace("ADDED", "").replace("DIVISOR", "1").replace("count += len(x)", last)
+    assert ("drop_last=True" in ported(tmp_path, "TPU501", train=program)) is leaves_out
+
+
 @pytest.mark.parametrize(("divisor", "leaves_out"), [("len(loader.dataset)", False), ("count", True)])
 def test_means_over_samples_in_another_file(tmp_path: Path, divisor: str, leaves_out: bool) -> None:
     head, loop = (

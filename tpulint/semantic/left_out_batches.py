@@ -24,7 +24,15 @@ def leaves_out_smaller(index: SemanticIndex, loop: LoopNode) -> bool:
 
 
 def _skips_smaller(index: SemanticIndex, loop: LoopNode) -> bool:
-    return any(isinstance(node, ast.If) and _asks(index, loop, node) for node in loop.body)
+    return _takes_one(index, loop) or any(isinstance(node, ast.If) and _asks(index, loop, node) for node in loop.body)
+
+
+def _takes_one(index: SemanticIndex, loop: LoopNode) -> bool:
+    """Whether a loop ends with its first turn: a ``break`` comes last, and nothing goes on in front of it."""
+    goes_on = (
+        node for node in index.tree.nodes_in(loop, ast.Continue, functions=False) if index.tree.loop_of(node) is loop
+    )
+    return isinstance(loop.body[-1], ast.Break) and next(goes_on, None) is None
 
 
 def _asks(index: SemanticIndex, loop: LoopNode, node: ast.If) -> bool:
