@@ -29,7 +29,6 @@ from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
-from tpulint.semantic.placed_elements import PlacedElements
 from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
 from tpulint.semantic.tree import SyntaxTree
@@ -42,6 +41,7 @@ from tpulint.semantic.values import Value as Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.own_optimizers import OwnOptimizers
+    from tpulint.semantic.placed_elements import PlacedElements
 
 
 class Kinds:
@@ -87,6 +87,7 @@ class Kinds:
         A training framework moves what its hooks are given."""
         self.default_side = Side.UNKNOWN if may_set_default(tree.source, outside) else Side.HOST
         """Where tensors lie that are made without a device."""
+        self._puts_back = "] = " in tree.source.text
         self._runs_itself = tree.source.has_any(WORDS_OF_CALLERS)
         """Whether what the file makes may run here; modules of one with definitions alone go where others move them."""
 
@@ -289,7 +290,7 @@ class Kinds:
 
     def placed(self, container: ast.expr, key: Key, depth: int) -> Value:
         """Value of an element that was put back into a batch, on the device, before this use of the batch."""
-        if not isinstance(container, ast.Name) or depth > LARGEST_DEPTH - 2:
+        if not isinstance(container, ast.Name) or depth > LARGEST_DEPTH - 2 or not self._puts_back:
             return UNKNOWN
         last = self._placed.last(container, key)
         value = UNKNOWN if last is None else self.value(last, depth + 1)
@@ -298,6 +299,8 @@ class Kinds:
 
     @cached_property
     def _placed(self) -> PlacedElements:
+        from tpulint.semantic.placed_elements import PlacedElements
+
         return PlacedElements(self._tree, self._names, self._flow, self.contents)
 
     def content(self, node: ast.expr, key: Key, depth: int) -> Value:

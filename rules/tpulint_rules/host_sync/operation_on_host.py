@@ -8,7 +8,6 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
-from tpulint.semantic.cut_gradients import is_cut
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
@@ -50,7 +49,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if found is None or turn is None or index.value(found[1]).side is not Side.DEVICE or _is_of_sparse(ctx, call):
             continue
         operation, tensor = found
-        if gradient and (turn != STEP or not index.regions.records_gradient(call) or is_cut(index, call)):
+        if gradient and (turn != STEP or not index.regions.records_gradient(call) or _is_cut(ctx, call)):
             continue
         place = (index.span(call).start, operation)
         if place in told:
@@ -70,6 +69,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
     yield from host_draws(ctx)
     yield from made_layers(ctx)
+
+
+def _is_cut(ctx: FileContext, call: ast.Call) -> bool:
+    from tpulint.semantic.cut_gradients import is_cut
+
+    return is_cut(ctx.index, call)
 
 
 def _is_of_sparse(ctx: FileContext, call: ast.Call) -> bool:

@@ -13,7 +13,6 @@ from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
 from tpulint.semantic.variables import last_name
-from tpulint_rules.step._kept_lists import gives_list
 from tpulint_rules.step._made_modules import (
     builds_of_object,
     classes_made,
@@ -153,8 +152,11 @@ def _is_asked_and_moved(index: SemanticIndex, node: ast.Name | ast.Attribute) ->
 
 def _listed_by(ctx: FileContext, node: ast.Attribute) -> Iterator[Taken]:
     """``net.weights``, or ``net.weights()``, of a module that listed them as it was made."""
-    made = ctx.index.moves.creations.of(node.value) if ctx.index.kind(node.value) is Kind.MODULE else ()
-    for call in makings(made):
+    if ctx.index.kind(node.value) is not Kind.MODULE:
+        return
+    from tpulint_rules.step._kept_lists import gives_list
+
+    for call in makings(ctx.index.moves.creations.of(node.value)):
         if any(gives_list(owner, node.attr) for owner in classes_made(ctx.index, call)):
             yield Taken(node.value, call)
 

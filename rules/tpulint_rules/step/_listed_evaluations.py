@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.device_loaders import DeviceLoaders
 from tpulint.semantic.tree import Comprehension
 from tpulint_rules.step._host_loops import runs_on_host
 
@@ -22,5 +21,8 @@ def lists_left_pending(ctx: FileContext) -> Iterator[Comprehension]:
 
 
 def _sets_boundaries(index: SemanticIndex, listed: Comprehension) -> bool:
-    is_named = "xla" in index.source.text
-    return is_named and DeviceLoaders(index.names, index.definitions).iterates(listed.generators[0].iter)
+    if "xla" not in index.source.text:
+        return False
+    from tpulint.semantic.device_loaders import DeviceLoaders
+
+    return DeviceLoaders(index.names, index.definitions).iterates(listed.generators[0].iter)

@@ -12,7 +12,6 @@ from tpulint.semantic.reading_calls import ReadingCalls
 from tpulint_rules.step._host_loops import runs_on_host
 from tpulint_rules.step._kept_pending import SAFE, kept_pending
 from tpulint_rules.step._left_pending import left_pending
-from tpulint_rules.step._listed_evaluations import lists_left_pending
 
 _ONE_GRAPH = "all of its batches become one graph"
 _READ = "only its reads run the batches, and what no read needs is left to the next one"
@@ -49,7 +48,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         message = f"{name} has no step boundary: {_READ if is_read else _ONE_GRAPH}"
         # Behind what the other file has read, a boundary would run the batch once more: it belongs in front of that.
         yield ctx.finding(where, message, None if is_read_there else fix, runs=loop)
-    if index.kinds.mentions_device:
+    if index.kinds.mentions_device and index.regions.listed_evaluations:
+        from tpulint_rules.step._listed_evaluations import lists_left_pending
+
         message = f"evaluation in a comprehension has no step boundary: {_ONE_GRAPH}"
         for listed in lists_left_pending(ctx):
             yield ctx.finding(listed, message, help=_WRITTEN_OUT, runs=listed.elt)
