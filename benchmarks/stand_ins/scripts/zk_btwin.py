@@ -1,0 +1,5 @@
+"""What counts operations."""
+
+import modules
+
+modules.put("thop")
