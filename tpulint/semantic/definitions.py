@@ -153,6 +153,11 @@ class Definitions:
         several = self._callees.several(node) if one is None and isinstance(node, ast.Name | ast.Attribute) else []
         return several if one is None else [one]
 
+    def is_compiled_for_xla(self, mention: ast.expr) -> bool:
+        """Whether a mention of a function compiles it: a decorated name, ``torch_xla.compile(step)``."""
+        holder = self._tree.parent(mention)
+        return self._callees.is_compiled_for_xla(holder if isinstance(holder, ast.Call) else mention)
+
     def is_compiled_step(self, call: ast.Call) -> bool:
         """Whether a call runs what ``torch_xla.compile`` made, which ends a step."""
         return self._callees.is_compiled_for_xla(call.func)

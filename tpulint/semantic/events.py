@@ -304,6 +304,9 @@ class EventMap:
         """Note the changes of parameters by gradients that are asked for: ``p.sub_(rate * g)``."""
         from tpulint.semantic.asked_gradients import AskedGradients
 
+        function = self._tree.function_of(call)
+        if function is not None and any(map(self._definitions.is_compiled_for_xla, self._names.mentions_of(function))):
+            return  # one graph is made of it
         changes = AskedGradients(self._tree, self._names).changes_by(call)
         if changes:
             self._events(call).backwards.append(call)

@@ -11,8 +11,13 @@ from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import Comprehension, FunctionNode, LoopNode, SyntaxTree
 
-_GIVES_ON = frozenset({"builtins.enumerate", "builtins.iter", "builtins.map", "builtins.zip", "builtins.filter"})
+_GIVES_ON = frozenset({
+    "builtins.enumerate", "builtins.iter", "builtins.map", "builtins.zip", "builtins.filter", "builtins.next",
+})  # fmt: skip
 """What goes through a generator only as far as something else goes through it."""
+_READS = frozenset({"builtins.any", "builtins.all", "builtins.min", "builtins.max"})
+"""What asks each element on its way."""
+_SIZES = ("shape", "ndim", "dtype", "device")
 _AT_ONCE = ("builtins.", "torch.", "numpy.")
 
 
@@ -46,10 +51,12 @@ class ListedEvaluations:
         """Whether what a generator is given to goes through it at once: ``sum(... for x in loader)``."""
         call = self._tree.parents[node]
         name = self._names.qualified(call.func) if isinstance(call, ast.Call) and node in call.args else None
-        return name is not None and name.startswith(_AT_ONCE) and name not in _GIVES_ON
+        return name is not None and name.startswith(_AT_ONCE) and name not in _GIVES_ON | _READS
 
     def _evaluates(self, node: Comprehension) -> bool:
         evaluation, tree = self._evaluation, self._tree
+        if isinstance(node.elt, ast.Attribute) and node.elt.attr in _SIZES:
+            return False
         if not evaluation.batches.gives_batches(node.generators[0].iter):
             return False
         if tree.function_of(node) in self._run_by_steps or not self._step_loops.isdisjoint(tree.ancestors(node)):

@@ -145,12 +145,13 @@ class StepFunctions:
         return found
 
     def _makes_optimizers(self, step: StepFunction) -> bool:
-        """Whether a function makes the optimizers itself that it steps: what fits something once is no step of a loop.
+        """Whether a function makes the optimizers itself that it steps, to fit something once: no loop shares them.
 
-        ``optimizer = LBFGS([self.temperature]); optimizer.step(closure)``
+        It gives them a closure, ``optimizer.step(closure)`` of ``optimizer = LBFGS([self.temperature])``, or its own.
         """
         stepped = [update.func.value for update in step.updates if isinstance(update.func, ast.Attribute)]
         made = [self._names.bindings(item) if isinstance(item, ast.Name) else [] for item in stepped]
+        has_closures = all(update.args for update in step.updates)
         return bool(step.updates) and all(
             bool(bindings)
             and all(
@@ -158,9 +159,23 @@ class StepFunctions:
                 and not one.path
                 and self._is_optimizer(one.value)
                 and self._tree.function_of(one.node) is step.node
+                and (has_closures or self._is_of_own(one.value, step.node))
                 for one in bindings
             )
             for bindings in made
+        )
+
+    def _is_of_own(self, made: ast.Call, function: FunctionNode) -> bool:
+        """Whether an optimizer gets what the function around it makes, ``Adam([temperature])``, and nothing else."""
+        inside = (part for item in made.args[:1] for part in ast.walk(item))
+        parts = [part for part in inside if isinstance(part, ast.Name | ast.Attribute)]
+        return bool(parts) and all(
+            isinstance(part, ast.Name)
+            and all(
+                one.kind == "assign" and self._tree.function_of(one.node) is function
+                for one in self._names.bindings(part)
+            )
+            for part in parts
         )
 
     def _is_optimizer(self, made: ast.Call) -> bool:

@@ -13,11 +13,11 @@ _TO_BE_MOVED = "Tensors of the file that are used as they are must be moved to t
 
 
 def is_loaded_storage(index: SemanticIndex, node: ast.expr) -> bool:
-    """Whether a variable is what a ``map_location`` gets: ``def place(storage, location): storage.cuda(0)``.
+    """Whether a variable is what a ``map_location`` gets: ``def place(storage, location): return storage.cuda(0)``.
 
     A storage has no ``to``, and what is returned as it came is loaded to the host.
     """
-    bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    bindings = index.flow.reaching(node) if isinstance(node, ast.Name) and _is_handed_back(index, node) else ()
     return bool(bindings) and all(
         binding.kind == "parameter" and isinstance(binding.node, ast.arg) and _is_first_of_two(index, binding.node)
         for binding in bindings
@@ -33,10 +33,19 @@ def left_as_it_came(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
     return fix
 
 
+def _is_handed_back(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether what is moved is all that a function or lambda returns."""
+    call = index.parent(index.parent(node) or node)
+    holder = index.parent(call) if isinstance(call, ast.Call) else None
+    return isinstance(holder, ast.Return | ast.Lambda)
+
+
 def _is_first_of_two(index: SemanticIndex, parameter: ast.arg) -> bool:
-    """Whether a parameter is called a storage, or annotated as one, and a place follows it."""
+    """Whether a parameter is called a storage, or annotated as one, and a place follows it: ``storage, location``."""
     arguments = index.parent(parameter)
     if not isinstance(arguments, ast.arguments) or len(arguments.args) != 2 or arguments.args[0] is not parameter:
         return False
-    annotated = parameter.annotation
+    annotated, place = parameter.annotation, arguments.args[1].arg
+    if "loc" not in place and place.strip("_"):
+        return False
     return parameter.arg == "storage" or (annotated is not None and last_name(annotated).endswith("Storage"))

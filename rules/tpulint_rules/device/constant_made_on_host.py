@@ -73,7 +73,7 @@ def _is_device(ctx: FileContext, call: ast.Call, place: ast.expr) -> bool:
     if ctx.index.kinds.sides.is_host(place):
         return False  # `torch.zeros(n).to(loss_device)`, which is the CPU
     if isinstance(place, ast.Attribute) and place.attr == "device":
-        return True
+        return ctx.index.value(place.value).side is not Side.HOST
     if ctx.index.moves.to_device(call) is True:
         return not isinstance(place, ast.Constant)  # which the rules for GPUs rewrite
     return isinstance(place, ast.Name) and place.id == "device"

@@ -100,6 +100,8 @@ def strip_prefix(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> bool:
         return False
     given, lines = call.args[0], []
     state = ctx.text(given)
+    if isinstance(given, ast.DictComp) and any(part.ifs for part in given.generators):
+        return False  # keys with the prefix may have been left out
     from tpulint_rules.distributed._filled_states import fillings
 
     if filled := fillings(index, given):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import FUNCTIONS, FunctionNode
+from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._pooling import POOL_LAYERS, count_no_padding, has_pooled_gradient_on_host
@@ -78,6 +78,14 @@ def _ways(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
+def _is_compared(index: SemanticIndex) -> bool:
+    """Whether the file asks which function of several it has: ``norm is weight_norm``, ``{weight_norm: 1}[norm]``."""
+    users = ((node, index.parent(node)) for node, name in index.references("torch.nn.utils") if name in _WEIGHT_NORM)
+    return any(
+        isinstance(user, ast.Compare) or (isinstance(user, ast.Dict) and node in user.keys) for node, user in users
+    )
+
+
 def _pools(ctx: FileContext) -> Iterator[Finding]:
     """Layers whose gradient the host computes, of a model that a step trains."""
     index = ctx.index
@@ -133,7 +141,9 @@ def _runs_of(ctx: FileContext, owner: ast.ClassDef) -> list[FunctionNode]:
     return [item for item in owner.body if isinstance(item, FUNCTIONS) and not item.name.startswith("_")]
 
 
-def _own_weight_norm(ctx: FileContext, named: ast.expr) -> FixBuilder:
+def _own_weight_norm(ctx: FileContext, named: ast.expr) -> FixBuilder | None:
+    if _is_compared(ctx.index):
+        return None  # another function is not the same: `norm is weight_norm`
     fix = ctx.fix("Compute the weight on the device", Applicability.UNSAFE, _ROUNDED)
     fix.replace(named, f"{fix.use('tpulint_runtime', at=named)}.weight_norm")
     return fix

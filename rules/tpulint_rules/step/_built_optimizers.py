@@ -97,8 +97,10 @@ def taken_for(ctx: FileContext, optimizer: ast.Call) -> list[Taken]:
     """What an optimizer is built from; generators, ``params = net.parameters()``, give nothing before it is."""
     found: list[Taken] = []
     index = ctx.index
-    waiting: list[tuple[ast.expr, ast.expr]] = [(item, optimizer) for item in optimizer.args]
-    waiting += [(item.value, optimizer) for item in optimizer.keywords]
+    is_of_torch = (index.qualified_name(optimizer.func) or "").startswith(OPTIMIZER_PREFIXES)
+    named = [item.value for item in optimizer.keywords if not is_of_torch or item.arg in (None, "params")]
+    given = [*(optimizer.args[:1] if is_of_torch else optimizer.args), *named]
+    waiting: list[tuple[ast.expr, ast.expr]] = [(item, optimizer) for item in given]
     seen: set[ast.AST] = set()
     while waiting and len(seen) < 40:
         root, at = waiting.pop()

@@ -42,11 +42,7 @@ def _lists_parameters(owner: Definition, attribute: str) -> bool:
     begun = calls_on_host(owner)
     runs = {run.node: run for run, _ in begun}
     assert isinstance(owner.node, ast.ClassDef)
-    stored = [
-        node
-        for node in owner.file.tree.nodes_in(owner.node, ast.Attribute)
-        if node.attr == attribute and isinstance(node.ctx, ast.Store)
-    ]
+    stored = [node for node in owner.file.tree.attributes_called(attribute) if isinstance(node.ctx, ast.Store)]
     places = [(owner.file.tree.function_of(node), node) for node in stored]
     if any(function not in runs for function, _ in places):
         return False
@@ -58,7 +54,8 @@ def _lists_parameters(owner: Definition, attribute: str) -> bool:
 def _puts_into(run: Definition, call: ast.Call, attribute: str) -> bool:
     """Whether a call gives parameters to a list, or puts one of a loop over them into it."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLING:
-        parts = (part for item in call.args for part in ast.walk(item) if isinstance(part, ast.Name))
+        items = [part for item in call.args for part in _members(item)]
+        parts = (part for part in items if isinstance(part, ast.Name))
         drawn = (binding for part in parts for binding in run.file.flow.reaching(part))
         return _is_kept(run, call.func.value, attribute) and any(map(_draws_parameter, drawn))
     statement = run.file.tree.statement_of(call) if gives_parameters(call) else None
@@ -66,6 +63,13 @@ def _puts_into(run: Definition, call: ast.Call, attribute: str) -> bool:
         return False
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     return any(_is_kept(run, target, attribute) for target in targets)
+
+
+def _members(item: ast.expr) -> list[ast.expr]:
+    """``p`` of ``(name, p)`` or of ``{"params": p}``."""
+    if isinstance(item, ast.Tuple | ast.List):
+        return item.elts
+    return item.values if isinstance(item, ast.Dict) else [item]
 
 
 def _draws_parameter(binding: Binding) -> bool:

@@ -12,6 +12,8 @@ from tpulint.semantic.torch_facts import TENSOR_ONLY_METHODS, TEXT_METHODS
 from tpulint.semantic.tree import FunctionNode
 from tpulint.semantic.values import is_none
 
+_OF_OPTIMIZERS = frozenset({"step", "zero_grad", "load_state_dict", "param_groups", "add_param_group"})
+_MODELS = ("model", "net")
 _DEPTH = 3
 """Functions that what moves is handed on through."""
 _OF_TENSORS = frozenset({"shape", "ndim", "size", "numel", "view", "reshape"})
@@ -107,6 +109,8 @@ def _takes_model(index: SemanticIndex, call: ast.Call, given: ast.expr, depth: i
     """Whether a function that a call runs uses what it is given as a model, or keeps it."""
     called = definition_called(index, call)
     run = None if called is None else function_run(called)
+    if called is None and isinstance(given, ast.Name):
+        return any(word in given.id.lower() for word in _MODELS)  # nobody sees what the function does
     if run is None or depth > _DEPTH:
         return False
     for load in loads_of_parameter(run, call, given):
@@ -174,10 +178,14 @@ def _names_optimizer(index: SemanticIndex, function: FunctionNode, name: str, de
     here or in a function of the file that it is handed on to.
     """
     scope = index.names.scope_of(function.body[0])
+    loads = index.names.loads(name, scope)
+    holders = [index.parent(load) for load in loads]
+    if any(isinstance(holder, ast.Attribute) and holder.attr in _OF_OPTIMIZERS for holder in holders):
+        return False
     defaults = (one.value for one in index.names.bindings_in(scope, name) if one.kind == "parameter")
     if any(isinstance(default, ast.Constant) and not is_none(default) for default in defaults):
         return True
-    return any(_names(index, load, depth) for load in index.names.loads(name, scope))
+    return any(_names(index, load, depth) for load in loads)
 
 
 def _names(index: SemanticIndex, load: ast.Name, depth: int) -> bool:
