@@ -814,6 +814,7 @@ def test_what_a_function_of_another_file_reads_of_each_batch(tmp_path: Path, ext
         def predict(model, loader):
             results = []
             for x in loader:
+                model.eval()
                 with torch.no_grad():
                     start, end = model(x.to(device))[:2]
                 results.append(extract(start))

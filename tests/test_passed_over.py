@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from command import tpulint
 from marked_files import agree
 
 READS = "TPU101,TPU102,TPU103,TPU302"
@@ -147,3 +148,18 @@ left_out_in_part(loader, 3)
 
 def test_loops_of_one_turn_and_code_that_never_runs(tmp_path: Path) -> None:
     agree(tmp_path, READS, main=EVALUATION)
+
+
+def test_blocks_that_are_unwrapped_around_what_never_runs(tmp_path: Path) -> None:
+    path = tmp_path / "main.py"
+    path.write_text(
+        "import torch\n\n"
+        "def predict(model, x):\n"
+        "    with torch.cuda.device(0):\n"
+        "        y = model(x.cuda())\n"
+        "        return y\n"
+        "        print(y.item())\n\n"
+        'predict(torch.nn.Linear(4, 4).to("cuda"), torch.zeros(1, 4))\n'
+    )
+    tpulint("--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    assert "\n    return y\n    print(y.item())\n" in path.read_text()

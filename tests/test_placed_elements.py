@@ -15,8 +15,7 @@ opt = torch.optim.SGD(model.parameters(), lr=0.1)
 
 def place(batch):
     for k, v in batch.items():
-        if torch.is_tensor(v):
-            batch[k] = v.to(device)
+        batch[k] = v.to(device)
     return batch
 
 for batch in loader:
@@ -42,6 +41,12 @@ for batch in loader:
         ("for k in names:\n        batch[k] = batch[k].to(device)", 'batch["x"].sum().item()', False),
         ('if wide:\n        batch["x"] = batch["x"].to(device)', 'batch["x"].sum().item()', False),
         ("batch[0] = torch.ones(8).to(device)", "batch[0].sum().item()", False),  # into a tensor, perhaps
+        (
+            "for k, v in batch.items():\n        if torch.is_tensor(v):\n            batch[k] = v.to(device)",
+            'batch["x"][0]',
+            False,
+        ),
+        ("batch = place(batch)\n    batch['x'] = batch['x'].cpu()", 'batch["x"].sum().item()', False),
         ("n = 1", 'batch["x"].sum().item()', False),
     ],
 )

@@ -307,10 +307,11 @@ class SemanticIndex(Topics):
         return self.callers.is_program
 
     def cuda_only_spans(self) -> list[Span]:
-        """Code that is right as it stands: branches for CUDA in a file that knows another backend, left-out tests."""
+        """Code that is right as it stands: branches for CUDA in a file that knows another backend, left-out tests, and
+        what never runs."""
         from tpulint.semantic.left_out import left_out
 
-        return [*self.guards.cuda_only(), *left_out(self.tree)]
+        return [*self.guards.cuda_only(), *left_out(self.tree), *map(self.tree.span, self.tree.never_run)]
 
     @property
     def imports_torch(self) -> bool:

@@ -51,9 +51,10 @@ class AttributeValues:
             return join(self._kinds.binding_value(binding, depth) for binding in bindings)
         if self._names.qualified(node) is not None:
             return UNKNOWN
-        family = join(self._kinds.binding_value(one, depth) for one in self._flow.inherited_attribute(node))
-        if family.kind is not Kind.UNKNOWN:
-            return family._replace(certain=False)
+        family = [self._kinds.binding_value(one, depth) for one in self._flow.inherited_attribute(node)]
+        inherited = join(family) if len({one.kind for one in family}) == 1 else UNKNOWN
+        if inherited.kind is not Kind.UNKNOWN and (inherited.kind, inherited.side) != (Kind.TENSOR, Side.HOST):
+            return inherited._replace(certain=False)  # what a module makes on the host moves with it
         used = self._kinds.roles.of_attribute(node)
         if used is not None:
             return used

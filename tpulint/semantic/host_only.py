@@ -275,7 +275,7 @@ def _only_seeds(text: str) -> bool:
 def _puts_on_device(file: SemanticIndex) -> bool:
     """Whether a file of PyTorch puts things on a device; one of a few functions need not import it: ``x.cuda()``."""
     if file.mentions(_OF_TORCH):
-        return file.mentions(_MOVES) or file.mentions(_NAMED, "cuda")
+        return file.mentions(_MOVES) or (file.source.has_any((_MOVE,)) and file.mentions(_NAMED, "cuda"))
     is_moving = file.mentions(r"\.cuda\(", ".cuda(") or (
         file.source.has_any((_MOVE,)) and file.mentions(_NAMED, "cuda")
     )

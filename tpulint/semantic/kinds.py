@@ -289,19 +289,17 @@ class Kinds:
         return Contents(self._tree, self._names, self._flow, self._definitions)
 
     def placed(self, container: ast.expr, key: Key, depth: int) -> Value:
-        """Value of an element that was put back into a batch, on the device, before this use of the batch."""
+        """Value of an element that was put back into a batch, where it lies then, before this use of the batch."""
         if not isinstance(container, ast.Name) or depth > LARGEST_DEPTH - 2 or not self._puts_back:
             return UNKNOWN
         last = self._placed.last(container, key)
-        value = UNKNOWN if last is None else self.value(last, depth + 1)
-        is_there = value.kind is Kind.TENSOR and value.side is Side.DEVICE
-        return value._replace(certain=False) if is_there else UNKNOWN
+        return UNKNOWN if last is None else self.value(last, depth + 1)._replace(certain=False)
 
     @cached_property
     def _placed(self) -> PlacedElements:
         from tpulint.semantic.placed_elements import PlacedElements
 
-        return PlacedElements(self._tree, self._names, self._flow, self.contents)
+        return PlacedElements(self._tree, self._flow, self.contents)
 
     def content(self, node: ast.expr, key: Key, depth: int) -> Value:
         """Value of an element of a container, where it is known what is put into it."""

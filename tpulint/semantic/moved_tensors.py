@@ -74,6 +74,8 @@ class MovedTensors:
             if function.name != "forward":
                 return given or arguments.when_chosen(function, name)
             for whole, at in calls.unpacked_for(function, name):
+                if at is not None and self._index.kinds.elements.part(whole, (at,)).kind is Kind.HOST:
+                    return []  # a list of numbers beside tensors
                 given += ([] if at is None else self._index.kinds.contents.of(whole, at)) or [whole]
             return [*given, *calls.given_for(function, name)]
         # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.

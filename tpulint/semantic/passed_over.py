@@ -25,6 +25,8 @@ class PassedOver:
         ``if not ok: print(loss); raise ValueError(f"{loss}")``, ``assert ok, f"{loss}"``; in a loop also
         ``if done: print(loss); break``.
         """
+        if any(self._tree.encloses(item, node) for item in self._tree.never_run):
+            return True
         child = node
         for ancestor in self._tree.ancestors(node):
             if ancestor is within or isinstance(ancestor, FUNCTIONS):

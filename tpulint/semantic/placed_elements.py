@@ -6,19 +6,14 @@ import ast
 
 from tpulint.semantic.contents import Contents, Key, Store
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
-
-_ASKS = ("torch.is_tensor", "builtins.isinstance")
-_TENSOR = "torch.Tensor"
 
 
 class PlacedElements:
     """Finds what was last put into a container that a loop, a call or a caller gave."""
 
-    def __init__(self, tree: SyntaxTree, names: Names, flow: Flow, contents: Contents) -> None:
+    def __init__(self, tree: SyntaxTree, flow: Flow, contents: Contents) -> None:
         self._tree = tree
-        self._names = names
         self._flow = flow
         self._contents = contents
 
@@ -38,24 +33,16 @@ class PlacedElements:
         return found
 
     def _loop_over_all(self, store: Store) -> ast.For | None:
-        """The loop that puts back each element, or each that is a tensor: ``for k, v in batch.items()``."""
+        """The loop that puts back each element: ``for k, v in batch.items()``, which asks of none what it is."""
         _, value, place = store
         subscript = self._tree.parents[place]
         statement = self._tree.statement_of(value)
         above = self._tree.parents[statement]
-        if isinstance(above, ast.If) and statement in above.body and self._asks_for_tensor(above.test):
-            above = self._tree.parents[above]
         if not isinstance(subscript, ast.Subscript) or not isinstance(above, ast.For) or statement in above.orelse:
             return None
         first, key = above.target.elts[0] if isinstance(above.target, ast.Tuple) else above.target, subscript.slice
         is_key = isinstance(first, ast.Name) and isinstance(key, ast.Name) and first.id == key.id
         return above if is_key and _mentions(above.iter, place) else None
-
-    def _asks_for_tensor(self, test: ast.expr) -> bool:
-        """``isinstance(v, torch.Tensor)``"""
-        if not isinstance(test, ast.Call) or self._names.qualified(test.func) not in _ASKS:
-            return False
-        return len(test.args) == 1 or self._names.qualified(test.args[-1]) == _TENSOR
 
     def _has_run(self, statement: ast.stmt, use: ast.AST) -> bool:
         """Whether a statement has run whenever something is used: it stands in a block around that, in front of it."""

@@ -152,17 +152,21 @@ class StepFunctions:
         stepped = [update.func.value for update in step.updates if isinstance(update.func, ast.Attribute)]
         made = [self._names.bindings(item) if isinstance(item, ast.Name) else [] for item in stepped]
         has_closures = all(update.args for update in step.updates)
-        return bool(step.updates) and all(
-            bool(bindings)
+        return (
+            bool(stepped)
+            and len(stepped) == len(step.updates)
             and all(
-                isinstance(one.value, ast.Call)
-                and not one.path
-                and self._is_optimizer(one.value)
-                and self._tree.function_of(one.node) is step.node
-                and (has_closures or self._is_of_own(one.value, step.node))
-                for one in bindings
+                bool(bindings)
+                and all(
+                    isinstance(one.value, ast.Call)
+                    and not one.path
+                    and self._is_optimizer(one.value)
+                    and self._tree.function_of(one.node) is step.node
+                    and (has_closures or self._is_of_own(one.value, step.node))
+                    for one in bindings
+                )
+                for bindings in made
             )
-            for bindings in made
         )
 
     def _is_of_own(self, made: ast.Call, function: FunctionNode) -> bool:

@@ -23,8 +23,6 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 """Statements behind which nothing of their block runs."""
 _LEAVING = frozenset(EXITS)
-_OF_WHOLE_FUNCTIONS = (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)
-"""What counts for a function wherever it stands in it."""
 SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp,
           ast.DictComp, ast.GeneratorExp)  # fmt: skip
 
@@ -76,6 +74,9 @@ class SyntaxTree:
         self.functions: list[FunctionNode] = []
         self.classes: list[ast.ClassDef] = []
         self.loops: list[LoopNode] = []
+        """Those that may run."""
+        self.never_run: list[ast.stmt] = []
+        """Statements behind a ``return``, ``raise``, ``break`` or ``continue`` of their block."""
         self.fstrings: list[ast.JoinedStr] = []
         self.conditions: list[ast.If | ast.IfExp | ast.BoolOp] = []
         self.list_comprehensions: list[ast.ListComp] = []
@@ -131,8 +132,7 @@ class SyntaxTree:
                 if cls in _BINDERS:
                     binders.append(node)
                 if cls in _LEAVING:
-                    for _ in self._leave_out_behind(node):
-                        del parents[pop()]
+                    self.never_run.extend(self._behind(node))
                 for field in fields[cls]:
                     child = getattr(node, field, None)
                     if child.__class__ is list:
@@ -143,23 +143,17 @@ class SyntaxTree:
                     elif child.__class__ in fields:
                         parents[child] = node
                         push(child)
+        if self.never_run:
+            self.loops = [loop for loop in self.loops if not any(self.encloses(item, loop) for item in self.never_run)]
 
-    def _leave_out_behind(self, node: ast.stmt) -> list[ast.stmt]:
-        """Take the statements out of a block that stand behind one which leaves it, and never run; these.
-
-        Those of a module may be cells of a notebook, and a ``yield`` makes its function another one all the same.
-        """
+    def _behind(self, node: ast.stmt) -> list[ast.stmt]:
+        """The statements of a block behind one that leaves it; those of a module may be cells of a notebook."""
         holder = self.parents[node]
         suite = getattr(holder, "body", None)
         if isinstance(holder, ast.Module) or (suite and suite[-1] is node):
             return []
-        suites = [suite, *(getattr(holder, name, None) for name in ("orelse", "finalbody"))]
-        suite = next((item for item in suites if item and any(one is node for one in item)), [node])
-        behind = suite[next(at for at, one in enumerate(suite) if one is node) + 1 :]
-        if any(isinstance(part, _OF_WHOLE_FUNCTIONS) for statement in behind for part in ast.walk(statement)):
-            return []
-        del suite[len(suite) - len(behind) :]
-        return behind
+        suite = self.suite_of(node)
+        return suite[self.position_of(node) + 1 :]
 
     # ---------------------------------------------------------------- names
 
