@@ -114,7 +114,7 @@ class Contents:
         return result
 
     def stored_into(self, binding: Binding) -> list[Store]:
-        """What is put into what a binding gives a variable, in the order of the text."""
+        """What is put into what a binding gives a variable."""
         return [item for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)]
 
     def _parts(self, call: ast.Call, at: int) -> list[ast.expr]:

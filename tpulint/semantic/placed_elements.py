@@ -20,8 +20,9 @@ class PlacedElements:
     def last(self, container: ast.expr, key: Key) -> ast.expr | None:
         """What an element with this key was given before the container is used here; None if nothing is known."""
         bindings = self._flow.reaching(container) if isinstance(container, ast.Name) else ()
+        stores = self._contents.stored_into(bindings[0]) if len(bindings) == 1 else []
         found = None
-        for store in self._contents.stored_into(bindings[0]) if len(bindings) == 1 else ():
+        for store in sorted(stores, key=lambda one: self._tree.start(one[1])):
             at, value, place = store
             whole = self._loop_over_all(store)
             if whole is None and (at is None or at != key):
