@@ -10,7 +10,9 @@ from tpulint.import_statements import imports_in
 from tpulint.model import WORDS_OF_CALLERS
 from tpulint.module_paths import ModulePaths
 
-_CALLERS = tuple(word.encode() for word in WORDS_OF_CALLERS)
+_BOUNDARIES = (b"torch_xla.sync(", b"torch_xla.step(", b"mark_step(")
+"""What ends the steps of a loop, those of a function of another file among them."""
+_CALLERS = (*(word.encode() for word in WORDS_OF_CALLERS), *_BOUNDARIES)
 _PROGRAM = b"__main__"
 """What only a file that is run holds; hardly any other file calls it."""
 
