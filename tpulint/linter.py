@@ -91,7 +91,7 @@ def lint(
         rules += applicable(text, SHELL, settings, catalogue, False)
 
     def look(changed: SourceFile) -> tuple[Index, list[Finding]]:
-        return _look(changed, settings, catalogue, surroundings, untouchable=untouchable)
+        return _look(changed, settings, catalogue, surroundings, runs_steps, untouchable=untouchable)
 
     try:
         # What is called in the turns of others may call what the turns run next.
@@ -108,7 +108,7 @@ def lint(
                 return FileResult(source.path, tuple(with_broken_cells((), source)), text, text)
             return FileResult(source.path, (), text, text, serves=has_functions(text))
         if not settings.fix:
-            index, findings = _look(source, settings, catalogue, surroundings, only_calls)
+            index, findings = _look(source, settings, catalogue, surroundings, runs_steps, only_calls)
             result = FileResult(source.path, _with_imports(findings, index), text, text)
             result = _with_calls(result, index, surroundings)
             index.release()
@@ -119,7 +119,7 @@ def lint(
             fixed = fix_rounds(source, look, settings.required_applicability)
             fixed.source.to_bytes()
         except (BrokenFix, UnicodeEncodeError) as error:
-            index, findings = _look(source, settings, catalogue, surroundings)
+            index, findings = _look(source, settings, catalogue, surroundings, runs_steps)
             return FileResult(source.path, _with_imports(findings, index), text, text, error=str(error))
         left = _with_imports(fixed.findings, fixed.last_look)
         result = FileResult(source.path, left, fixed.source.text, text, fixed.fixed, fixed.rounds)
@@ -188,10 +188,11 @@ def _look(
     settings: Settings,
     catalogue: Catalogue,
     surroundings: Surroundings,
+    runs_steps: bool,
     only_calls: bool = False,
     untouchable: Untouchable | None = None,
 ) -> tuple[Index, list[Finding]]:
-    """Parse and check one text. Raises ``InvalidSyntax``, ``_TooComplex``."""
+    """Parse and check one text, whose loops may run imported steps. Raises ``InvalidSyntax``, ``_TooComplex``."""
     if language_of(source.path, source.text) != PYTHON:
         from tpulint.text_files import TextIndex
 
@@ -203,7 +204,6 @@ def _look(
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        runs_steps = _runs_steps(source, surroundings)
         in_turns = bool(surroundings.calls) or runs_steps or uses_imports(source)
         library = surroundings.library if in_turns else None  # no other file is read for nothing
         index = None if surroundings.library is None else surroundings.library.known(source)

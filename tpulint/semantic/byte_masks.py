@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.masks import KEEPING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 _DEPTH = 12
 _CLASSES = frozenset({"torch.ByteTensor", "torch.cuda.ByteTensor"})
 _TYPES = frozenset({"torch.uint8", *_CLASSES})
-_KEEPING = frozenset({
-    "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
-    "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
-})  # fmt: skip
 _CONVERTING = ("to", "type")
 _JOINING = ast.BitAnd | ast.BitOr | ast.BitXor | ast.Mult | ast.Sub
 """Operators whose result is of bytes where both sides are: ``1 - mask``, ``mask * other``."""
@@ -72,7 +69,7 @@ def _gives_bytes(index: SemanticIndex, call: ast.Call, depth: int) -> bool:
             return True
         if method == "type" or any(one.startswith("torch.") and one != "torch.device" for one in names):
             return False
-    return (method in _KEEPING or method.endswith("_")) and _holds_bytes(index, call.func.value, depth + 1)
+    return (method in KEEPING or method.endswith("_")) and _holds_bytes(index, call.func.value, depth + 1)
 
 
 def _is_written_out(call: ast.Call) -> bool:

@@ -32,7 +32,7 @@ _NEXT = ("next", "__next__")
 SEQUENCES = ("builtins.tuple", "builtins.list")
 """What makes a sequence of the elements of another."""
 _MODULE_DICT = "torch.nn.ModuleDict"
-_WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
+WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mode"})
 """Operations that give tensors of values and of their places."""
 
 
@@ -92,7 +92,7 @@ class ElementValues:
                     return part._replace(side=value.side)
                 if part.kind is not Kind.UNKNOWN:
                     return part
-                is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_PLACES
+                is_operation = isinstance(node.func, ast.Attribute) and node.func.attr in WITH_PLACES
                 return value if is_operation and len(path) == 1 else value._replace(certain=False)
             return UNKNOWN
         if self._kinds.attributes.is_saved(node):

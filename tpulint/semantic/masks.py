@@ -21,10 +21,11 @@ _TESTS = frozenset({
     "less_equal", "not_equal",
 })  # fmt: skip
 """Functions, and methods, whose result is boolean."""
-_KEEPING = frozenset({
+KEEPING = frozenset({
     "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
     "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
+"""Methods of a tensor whose result has its elements, and is of its type where no other is named."""
 _TURNED = ("T", "mT")
 _OF_NUMBERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy", "numpy.array", "numpy.asarray"})
 """Functions whose result has the type of what they are given, where no other is named."""
@@ -140,7 +141,7 @@ class Masks:
         if name is not None and name.startswith("torch."):
             return name[6:] in _TESTS
         if name is not None or not isinstance(call.func, ast.Attribute):
-            return self._returns_boolean(call, depth)
+            return self._gives_boolean_part(call, (), depth)
         method = call.func.attr
         if method in ("bool", "all", "any") or method in _TESTS:
             return self._index.kind(call.func.value) is Kind.TENSOR
@@ -149,16 +150,9 @@ class Masks:
             return True
         if method in ("to", "type") and any(n.startswith("torch.") and n != "torch.device" for n in names):
             return False
-        if method in _KEEPING:
+        if method in KEEPING:
             return self.is_boolean(call.func.value, depth + 1)
-        return self._returns_boolean(call, depth)
-
-    def _returns_boolean(self, call: ast.Call, depth: int) -> bool:
-        """Whether a function or method, of this file or another, gives truth values in all its ways."""
-        called = definition_called(self._index, call)
-        values = [] if called is None else returned(called)
-        masks = self._index.masks if called is None else called.file.masks
-        return bool(values) and all(masks.is_boolean(value, depth + 1) for value in values)
+        return self._gives_boolean_part(call, (), depth)
 
     def _holds_truths(self, node: ast.expr, depth: int) -> bool:
         """Whether a list, or what becomes one, has only truth values of Python: ``[s is not None for s in states]``."""
@@ -191,7 +185,7 @@ class Masks:
         return isinstance(node, ast.Compare) or self._holds_truths(node, depth)
 
     def _gives_boolean_part(self, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
-        """Whether a part of the tuple that a function gives, of this file or another, holds truth values."""
+        """Whether what a function gives, of this file or another, or a part of the tuple, holds truth values."""
         called = definition_called(self._index, call)
         if called is None:
             return False

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS, Kind, LoopNode
+from tpulint.semantic.element_values import WITH_PLACES
 from tpulint.semantic.mapped_elements import mapped_elements
 
 _COUNTERS = ("builtins.range", "builtins.enumerate", "tqdm.trange")
 _SEVERAL = ("split", "chunk", "unbind", "items", "values", "keys", "meshgrid", "max", "min", "sort", "topk")
 """Operations with several results."""
-_WITH_PLACES = ("max", "min", "sort", "topk", "median", "kthvalue", "mode")
-"""Those that give two tensors, not more."""
 _AT_ONCE = "Compute it of the whole tensor on the device: `x == 0`."
 _DEPTH = 6
 _WRAPPERS = ("builtins.enumerate", "builtins.zip", "builtins.reversed", "tqdm.tqdm")
@@ -108,21 +107,21 @@ def _is_one_tensor(ctx: FileContext, node: ast.expr, depth: int) -> bool:
     if not isinstance(node, ast.Name) or depth > _DEPTH:
         return False
     values: list[ast.expr | None] = []
-    for binding in index.flow.reaching(node):
+    bindings = index.flow.reaching(node)
+    for binding in bindings:
         value = binding.value if binding.kind == "assign" else None
         if value is not None and len(binding.path) == 1 and _gives_two(ctx, value):
             continue  # `_, predicted = output.max(1)`
         for at in binding.path:
             value = value.elts[at] if isinstance(value, ast.Tuple) and at < len(value.elts) else None
         values.append(value)
-    is_bound = bool(index.flow.reaching(node))
-    return is_bound and all(value is not None and _is_one_tensor(ctx, value, depth + 1) for value in values)
+    return bool(bindings) and all(value is not None and _is_one_tensor(ctx, value, depth + 1) for value in values)
 
 
 def _gives_two(ctx: FileContext, node: ast.expr) -> bool:
     """Whether an operation gives a tensor of values and one of their places."""
     func = node.func if isinstance(node, ast.Call) else None
-    if not isinstance(node, ast.Call) or not isinstance(func, ast.Attribute) or func.attr not in _WITH_PLACES:
+    if not isinstance(node, ast.Call) or not isinstance(func, ast.Attribute) or func.attr not in WITH_PLACES:
         return False
     name = ctx.index.qualified_name(func)
     return name == f"torch.{func.attr}" or (name is None and ctx.index.kind(func.value) is Kind.TENSOR)
