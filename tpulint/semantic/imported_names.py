@@ -78,7 +78,13 @@ class ImportedNames:
 
     def files(self, anywhere: bool = False) -> Iterator[SemanticIndex]:
         """Files of the project that imports at the top of this one read, or ``anywhere``, be it in a function."""
-        statements: Iterable[ast.AST] = self._tree.binders if anywhere else self._tree.module.body
+        return iter(self._files_anywhere) if anywhere else self._files_of(self._tree.module.body)
+
+    @cached_property
+    def _files_anywhere(self) -> tuple[SemanticIndex, ...]:
+        return tuple(self._files_of(self._tree.binders))  # many files ask one
+
+    def _files_of(self, statements: Iterable[ast.AST]) -> Iterator[SemanticIndex]:
         for statement in statements if self._library is not None else ():
             assert self._library is not None
             found: list[SemanticIndex | None] = []
