@@ -243,3 +243,43 @@ states = torch.randn(64, 4).to(device)
 def test_pieces_whose_ends_are_rounded(tmp_path: Path, piece: str, is_new: bool) -> None:
     text = PIECES.replace("states[PIECE]).sum()", f"states[{piece}]).sum()" + ("  # TPU201" if is_new else ""))
     agree(tmp_path, "TPU201", main=text)
+
+
+DUE = """\
+    import torch
+    from torch import nn
+
+    net = nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    due = 100
+    for i, x in enumerate(torch.utils.data.DataLoader(range(64), batch_size=8)):
+        loss = net(x.cuda()).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        GUARD
+            print(loss.item())MARK
+            RENEWED
+    """
+
+
+@pytest.mark.parametrize(
+    ("guard", "renewed", "is_rare"),
+    [
+        ("if i - due >= 10:", "due = i", True),
+        ("if i - due >= 10:", "due = 0", False),
+        ("if i - due >= 10:", "pass", False),
+        ("if x.shape[0] > 3 and i - due >= 10:", "due += 10", True),
+        ("if i >= due:", "due += 100", True),
+        ("if i >= due:", "due = i + 100", True),
+        ("if i >= due:", "due = i", False),
+        ("if i <= due:", "due += 1", False),
+        ("count = i + 1\n        if i % 10 == 0 or count == 64:", "pass", True),
+        ("part = i // 4\n        if part == 3:", "pass", True),
+        ("part = i // 4\n        if part > 3:", "pass", False),
+        ("part = len(x)\n        if part == 3:", "pass", False),
+    ],
+)
+def test_guards_that_few_steps_pass(tmp_path: Path, guard: str, renewed: str, is_rare: bool) -> None:
+    text = DUE.replace("GUARD", guard).replace("RENEWED", renewed).replace("MARK", "" if is_rare else "  # TPU101")
+    agree(tmp_path, "TPU101", main=text)

@@ -348,6 +348,7 @@ def test_modules_that_build_their_optimizers_on_the_host(placed: str, told: bool
         "new = [nn.Linear(4, 4).cuda() for _ in nets]\nopts = [optim.Adam(n.parameters()) for n in new]\nplace(*new)",
         "place(G, D)\nparams = list(D.parameters())\nopt = optim.Adam(params)\nfor x, y in loader:\n    place(x, y)",
         "place(*nets)\nopt = optim.Adam(D.parameters())\nother = copy.deepcopy(D)\nother.apply(lambda m: m.cuda())",
+        "params = list(D.parameters())\nopt = optim.Adam(params)\nother = copy.deepcopy(D)\nother.cuda()",
         "D = nn.DataParallel(D).cuda()\nparams = [{'params': [p for p in D.parameters()]}]\nopt = optim.SGD(params)\n"
         "teacher = nn.DataParallel(nn.Linear(4, 4)).cuda()",
     ],

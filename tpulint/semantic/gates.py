@@ -145,7 +145,7 @@ class Gates:
             if _is_of_remainder(test):
                 return True
             if not isinstance(test.ops[0], ast.Eq):
-                return self._is_of_first_turns(test)
+                return self._is_of_first_turns(test) or self._is_renewed(test)
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
             return any(map(self._counts, (test.left, test.comparators[0])))
         if isinstance(test, ast.Call):
@@ -174,6 +174,26 @@ class Gates:
         last = test.comparators[0].value if isinstance(test.comparators[0], ast.Constant) else None
         is_few = isinstance(last, int) and last <= _FEW and isinstance(test.ops[0], ast.Lt | ast.LtE)
         return is_few and self._counts(test.left)
+
+    def _is_renewed(self, test: ast.Compare) -> bool:
+        """``if step - logged >= n:``, the block of which sets ``logged = step``; ``if step >= due: due += n``."""
+        branch = next((one for one in self._tree.ancestors(test) if not isinstance(one, ast.BoolOp)), None)
+        if not isinstance(branch, ast.If) or not isinstance(test.ops[0], ast.Gt | ast.GtE):
+            return False
+        if isinstance(test.left, ast.BinOp) and isinstance(test.left.op, ast.Sub):
+            now, due, is_later = test.left.left, ast.unparse(test.left.right), False
+        else:
+            now, due, is_later = test.left, ast.unparse(test.comparators[0]), True
+        return any(
+            (isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add) and ast.unparse(one.target) == due)
+            or (
+                isinstance(one, ast.Assign)
+                and due in map(ast.unparse, one.targets)
+                and isinstance(one.value, ast.BinOp) is is_later
+                and ast.unparse(one.value).startswith(ast.unparse(now))
+            )
+            for one in branch.body
+        )
 
     def _tells_interval(self, name: ast.Name) -> bool:
         if name.id in self._asked:
@@ -223,14 +243,29 @@ class Gates:
         return any(map(_is_raised, self._names.attribute_bindings(owner, node.attr)))
 
     def _is_counter(self, name: ast.Name) -> bool:
-        """Whether a name counts turns: bound by ``enumerate`` or ``range``, or stepped by ``+= 1``."""
+        """Whether a name counts turns: bound by ``enumerate`` or ``range``, stepped by ``+= 1``, or ``j = i // 4``."""
         for binding in self._names.bindings(name):
-            if _is_raised(binding):
+            if _is_raised(binding) or self._is_counted(binding):
                 return True
             loop = binding.statement
             if binding.kind == "loop" and isinstance(loop, LOOPS) and self._counters.of(loop) == name.id:
                 return True
         return False
+
+    def _is_counted(self, binding: Binding) -> bool:
+        """``count = i + 1``; what is counted from itself, ``size = size // 2``, counts no turns."""
+        value = binding.value
+        if binding.kind != "assign" or binding.path or not isinstance(value, ast.BinOp):
+            return False
+        if not isinstance(value.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv):
+            return False
+        sides = [side for side in (value.left, value.right) if isinstance(side, ast.Name)]
+        if binding.name in self._asked or any(side.id == binding.name for side in sides):
+            return False
+        self._asked.add(binding.name)
+        found = any(map(self._is_counter, sides))
+        self._asked.discard(binding.name)
+        return found
 
 
 def _is_of_remainder(test: ast.Compare) -> bool:

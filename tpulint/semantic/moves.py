@@ -101,7 +101,7 @@ class Moves:
     def _takes_modules_along(self, made: ast.Call) -> bool:
         """Whether what a call makes is a module, or of a class nobody sees that holds one, by its name."""
         name, kind = self._names.qualified(made.func) or "", self._kinds.value(made).kind
-        if name.startswith(COPYING_CLASSES):
+        if name.startswith(COPYING_CLASSES) or name == "copy.deepcopy":
             return False
         if kind is not Kind.UNKNOWN:
             return kind is Kind.MODULE
