@@ -340,3 +340,67 @@ def test_what_a_default_function_gives(tmp_path: Path, given: str, is_told: bool
     writer.write(torch.zeros(4, 1, dtype=torch.long, device="cuda"), 0{given})
     """
     agree(tmp_path, "TPU103", main=program)
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_told"),
+    [
+        ("self.model, self.run_step = model, run_step", True),
+        ("(self.model, self.run_step), self.rate = (model, run_step), 0.1", True),
+        ("self.model, self.run_step = chosen(model, run_step)", False),
+        ("self.model, *self.run_step = model, run_step", False),
+    ],
+)
+def test_function_that_an_object_keeps_beside_others(tmp_path: Path, kept: str, is_told: bool) -> None:
+    mark = "  # TPU103" if is_told else ""
+    step = f"""\
+    def step(model, batch):
+        out = model(batch.cuda())
+        if (out > 0).sum() == 0:{mark}
+            return out.sum()
+        return out.mean()
+    """
+    trainer = f"""\
+    class Trainer:
+        def __init__(self, model, run_step, optimizer):
+            {kept}
+            self.optimizer = optimizer
+
+        def train(self, loader):
+            for batch in loader:
+                self.optimizer.zero_grad()
+                self.run_step(self.model, batch).backward()
+                self.optimizer.step()
+    """
+    main = """\
+    import torch
+    from torch import nn
+    import steps
+    from trainer import Trainer
+
+    model = nn.Linear(4, 2).cuda()
+    Trainer(model, steps.step, torch.optim.SGD(model.parameters(), lr=0.1)).train(loader)
+    """
+    agree(tmp_path, "TPU103", main=main, trainer=trainer, steps=step)
+
+
+@pytest.mark.parametrize("hint", ["", "out: torch.Tensor", "out: object"])
+def test_parameter_of_which_a_line_says_what_it_is(tmp_path: Path, hint: str) -> None:
+    program = f"""\
+    import torch
+    from torch import nn
+
+    def score(out):
+        {hint}
+        return out.max().item()  # TPU101
+
+    model = nn.Linear(4, 4).to("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        out = model(x.to("cuda"))
+        print(score(out))
+        optimizer.zero_grad()
+        out.mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101", main=program)

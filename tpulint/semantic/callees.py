@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT
@@ -182,8 +182,8 @@ class Callees:
             within = (*seen, binding.node)
             if isinstance(binding.node, FUNCTIONS):
                 function = binding.node
-            elif binding.kind == "assign" and binding.value is not None and not binding.path:
-                function = self._follow(binding.value, within, loosely=loosely)
+            elif binding.kind == "assign" and (assigned := element_of(binding)) is not None:
+                function = self._follow(assigned, within, loosely=loosely)
             elif binding.kind == "parameter" and loosely:
                 function = self._passed(binding, within)
             if function is None or found not in (None, function):
@@ -236,8 +236,8 @@ class Callees:
         if isinstance(binding.node, FUNCTIONS):
             return [binding.node]
         within = (*seen, binding.node)
-        if binding.kind == "assign" and binding.value is not None and not binding.path:
-            return self._any_of(binding.value, within)
+        if binding.kind == "assign" and (assigned := element_of(binding)) is not None:
+            return self._any_of(assigned, within)
         if binding.kind == "loop" and binding.value is not None:
             listed = container_of(self._names, binding.value, binding.path)
             return [] if listed is None else self._any_in(listed, within)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterator
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
@@ -97,8 +97,8 @@ class KeptFunctions:
         value = binding.value
         if binding.kind == "loop" and value is not None:
             value = container_of(self._names, value, binding.path)
-        elif binding.kind != "assign" or binding.path:
-            value = None
+        else:
+            value = element_of(binding) if binding.kind == "assign" else None
         return () if value is None else self.of(value, depth)
 
     def _in_dictionary(self, node: ast.Subscript, member: str = "") -> tuple[Definition, ...]:

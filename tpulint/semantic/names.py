@@ -101,7 +101,7 @@ class Names:
             scope = self.module
         elif where == "nonlocal" and scope.parent is not None:
             scope = scope.parent
-        scope.bindings.setdefault(binding.name, []).append(binding)
+        _add(scope.bindings.setdefault(binding.name, []), binding)
         if self._homes.setdefault(binding.name, scope) is not scope:
             self._homes[binding.name] = None
 
@@ -110,7 +110,7 @@ class Names:
             found = attribute_binding(node, self._tree, self._scopes)
             if found is not None:
                 owner, binding = found
-                self._attributes.setdefault(owner, {}).setdefault(name, []).append(binding)
+                _add(self._attributes.setdefault(owner, {}).setdefault(name, []), binding)
 
     def release(self) -> None:
         """Let go of the bindings, which know their scopes as the scopes know them."""
@@ -403,3 +403,12 @@ class Names:
 
 def _place(item: tuple[int, ast.Call]) -> int:
     return item[0]
+
+
+def _add(bindings: list[Binding], binding: Binding) -> None:
+    """``images: Tensor`` alone says what a name is, and gives it no value: it counts where nothing else does."""
+    if binding.kind == "annotate" and bindings:
+        return
+    if len(bindings) == 1 and bindings[0].kind == "annotate":
+        bindings.clear()
+    bindings.append(binding)
