@@ -80,7 +80,8 @@ class AttributeValues:
                 return self._kinds.parameter_tensor()
             if node.attr == "training":
                 return HOST
-            return base._replace(certain=False) if node.attr == "module" else UNKNOWN
+            is_wrapped = node.attr == "module"
+            return base._replace(certain=False) if is_wrapped else self._kinds.objects.value(node, depth)
         if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
             return self._kinds.parameter_tensor()
         if node.attr == "data" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
@@ -92,6 +93,8 @@ class AttributeValues:
         if base.kind is Kind.DEVICE:
             return HOST
         kept = self._kinds.kept.value(node, depth) if base.kind is Kind.UNKNOWN else UNKNOWN
+        if kept.kind is Kind.UNKNOWN and base.kind is Kind.UNKNOWN:
+            kept = self._kinds.objects.value(node, depth)
         if kept.kind is not Kind.UNKNOWN:
             return kept
         # `self.model`, which a base class of another file keeps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.definitions import Definitions
@@ -55,9 +56,9 @@ class Contents:
         if isinstance(node, ast.Call):
             return self._of_call(node, key, depth)
         if isinstance(node, ast.Name):
-            return self._of_variable(self._flow.reaching(node), key, depth)
+            return self.of_variable(self._flow.reaching(node), key, depth)
         if isinstance(node, ast.Attribute):
-            return self._of_variable(self._flow.reaching_attribute(node), key, depth)
+            return self.of_variable(self._flow.reaching_attribute(node), key, depth)
         return []
 
     def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
@@ -97,7 +98,8 @@ class Contents:
             return []
         return [item for value in self._definitions.returned_by(function) for item in self.of(value, key, depth + 1)]
 
-    def _of_variable(self, bindings: tuple[Binding, ...], key: Key, depth: int) -> list[ast.expr]:
+    def of_variable(self, bindings: Sequence[Binding], key: Key, depth: int = 0) -> list[ast.expr]:
+        """The same of a container that these bindings give a variable, or an attribute of objects of a class."""
         result: list[ast.expr] = []
         for binding in bindings:
             made = _made(binding) if binding.kind == "assign" else None

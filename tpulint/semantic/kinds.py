@@ -27,6 +27,7 @@ from tpulint.semantic.kept_tensors import KeptTensors
 from tpulint.semantic.method_values import MethodValues
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
+from tpulint.semantic.object_values import ObjectValues
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.parameter_values import ParameterValues
 from tpulint.semantic.roles import Roles
@@ -78,6 +79,7 @@ class Kinds:
         self.branches = BranchValues(self, tree, names)
         self.elements = ElementValues(self, names, flow, definitions, imported)
         self.kept = KeptTensors(self, tree, names, definitions, imported)
+        self.objects = ObjectValues(self, tree, names, flow, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, flow, definitions, flags, outside)
         self.unseen = UnseenResults(self, tree, names, flow, definitions, outside)
         speaks = not self._host_only and speaks_of_devices(tree.source, imported, outside)
@@ -306,7 +308,11 @@ class Kinds:
         if depth > LARGEST_DEPTH - 2:
             return UNKNOWN
         known = join(self.value(item, depth + 2) for item in self.contents.of(node, key))
-        return known if known.kind is not Kind.UNKNOWN else self._given_content(node, key, depth)
+        if known.kind is Kind.UNKNOWN:
+            known = self._given_content(node, key, depth)
+        if known.kind is Kind.UNKNOWN and isinstance(node, ast.Attribute):
+            known = self.objects.element(node, key, depth)
+        return known
 
     def _given_content(self, node: ast.expr, key: Key, depth: int) -> Value:
         """Value of an element of what calls give: ``accuracy(output, target)[0]``, ``losses = criterion(output)``."""
