@@ -17,10 +17,10 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, methods, objects_returned, returned, unpacked
 from tpulint.semantic.outside import RESULT
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
-from tpulint.semantic.wrapped_modules import wrapped, wraps_itself
+from tpulint.semantic.wrapped_modules import WRAPPED, wrapped, wraps_itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ImportedClasses:
         if isinstance(node, ast.Attribute):
             bindings = tuple(binding for binding in bindings if not wraps_itself(binding, node))
         if isinstance(node, ast.Attribute) and not bindings:
-            return self._of_attribute(node, depth) or self._kept_by_base(node, depth)
+            return self._of_attribute(node, depth) or self._shown(node, depth) or self._kept_by_base(node, depth)
         if any(isinstance(binding.value, ast.List) and not binding.value.elts for binding in bindings):
             filled = self._of_parts(self._lists.parts_of(node), depth)  # `blocks = []`, `blocks.append(Block())`
             if filled:
@@ -149,14 +149,32 @@ class ImportedClasses:
     def _of_attribute(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
         found = []
-        for owner in self.of(node.value, depth + 1):
+        owners = self.of(node.value, depth + 1)
+        if node.attr == WRAPPED and owners and all(map(is_module, owners)):
+            return owners  # of `net.module` that of `net`, which a wrapper does not change
+        for owner in owners:
             if isinstance(owner.node, ast.ClassDef):
-                bound = owner.file.names.attribute_bindings(owner.node, node.attr)
+                other = owner.file
+                bound = other.names.attribute_bindings(owner.node, node.attr)
                 values = [binding.value for binding in bound if not self.is_elsewhere(binding.value)]
+                if not bound:  # a property, as `trainer.net`
+                    shown = other.definitions.method(owner.node, node.attr)
+                    is_property = shown is not None and shown in other.definitions.properties(node.attr)
+                    values = [*other.definitions.returned_by(shown)] if is_property and shown is not None else []
                 for value in values:
-                    other = owner.file
                     found.append(() if value is None else other.imported.classes_here(value, other, depth + 2))
         return all_of(found)
+
+    def _shown(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
+        """Classes of what a property of a method's own class returns: ``self.net``, for ``self.runner.net``."""
+        owner = self._tree.class_of(node) if is_of_self(node) and "property" in self._tree.source.text else None
+        if owner is None:
+            return ()
+        from tpulint.semantic.definitions import is_property
+
+        own = (item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == node.attr)
+        shown = next(filter(is_property, own), None)
+        return () if shown is None else all_of([self.of(value, depth + 1) for value in self._returned_by(shown)])
 
     def _kept_by_base(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of ``self.model``, which a base class of another file sets, of that file or others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import SyntaxTree
@@ -33,9 +34,9 @@ class ModuleTensors:
         if not self._definitions.is_module_class(owner):
             return False
         bindings = self._names.attribute_bindings(owner, node.attr)
-        made = bool(bindings) and all(
-            isinstance(binding.value, ast.Call) and self._names.qualified(binding.value.func) in _MAKING
-            for binding in bindings
+        parts = [part_of(binding.value, binding.path) for binding in bindings]
+        made = bool(parts) and all(
+            isinstance(part, ast.Call) and self._names.qualified(part.func) in _MAKING for part in parts
         )
         is_made_here = any(self._tree.function_of(binding.node) is function for binding in bindings)
         return (made and not is_made_here) or (owner, node.attr) in self._registered

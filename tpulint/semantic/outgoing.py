@@ -31,6 +31,7 @@ from tpulint.semantic.outside import (
     qualified_in_file,
 )
 from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.read_properties import properties_read
 from tpulint.semantic.started_programs import functions_started
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
@@ -75,6 +76,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
         found[OutgoingCall(file.source.path, _feeding(kept, _part(path), turn))] = None
     if (index.imported.knows_others and "collate" in index.source.text) or any(call.collates for call in index.outside):
         found.update(dict.fromkeys((*_collating(index), *_called_collating(index))))
+    found.update(dict.fromkeys(properties_read(index)))
     found.update(dict.fromkeys(derived_steps(index)))
     found.update(dict.fromkeys(derived_results(index)))
     found.update(dict.fromkeys(settings_used(index)))

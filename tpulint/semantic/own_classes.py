@@ -14,6 +14,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.values import is_none
+from tpulint.semantic.wrapped_modules import WRAPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +71,10 @@ class OwnClasses:
         else:
             own = self._flow.reaching_attribute(name) or self._flow.inherited_attribute(name)
             bindings = own or self.bindings_of_part(name, depth)
-        values: list[ast.expr | None] = []
+            if not bindings and name.attr == WRAPPED and isinstance(name.value, ast.Name | ast.Attribute):
+                wrapped = self.of_variable(name.value, depth + 1)
+                return wrapped if all(map(self._definitions.is_module_class, wrapped)) else ()
+        values: list[ast.expr | None] = [] if bindings else [*self._shown(name)]
         found: dict[ast.ClassDef, None] = {}
         for binding in bindings:
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
@@ -90,6 +94,12 @@ class OwnClasses:
                 return ()
             found.update(dict.fromkeys(made))
         return tuple(found)
+
+    def _shown(self, name: ast.Name | ast.Attribute) -> list[ast.expr]:
+        """What a property of this file returns: ``self.net``."""
+        properties = self._definitions.properties(name.attr) if isinstance(name, ast.Attribute) else []
+        shown = self._definitions.method_named(name) if properties and isinstance(name, ast.Attribute) else None
+        return self._definitions.returned_by(shown) if shown is not None and shown in properties else []
 
     def bindings_of_part(self, node: ast.Attribute, depth: int = 0) -> tuple[Binding, ...]:
         """What the classes of an object give an attribute of it: ``agent.network``."""

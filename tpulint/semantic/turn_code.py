@@ -61,6 +61,8 @@ class TurnCode:
                 self._drawn[maker.loop] = maker.turn
                 for call in index.tree.nodes_in(maker.loop, ast.Call, functions=False):
                     self._follow(regions.events.functions_of(call), maker.turn)
+        for node, turn in self._loops.items():
+            self._follow(self._properties_read_in(node), turn)
         if self._loops or self._elements:
             self._follow(list(self._forwards()), STEP if regions.step_loops else EVALUATION)
         self._hooks: frozenset[FunctionNode] = frozenset()
@@ -242,14 +244,16 @@ class TurnCode:
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
             waiting.extend(self._properties_read_in(function))
 
-    def _properties_read_in(self, function: FunctionNode) -> list[FunctionNode]:
-        """Properties that a method reads of its own object: ``if self.is_full: ...``."""
+    def _properties_read_in(self, holder: ast.AST) -> list[FunctionNode]:
+        """Properties of objects of this file that a loop or function reads each time: ``if self.is_full: ...``."""
         index = self._index
-        owner = index.tree.class_of(function) if index.source.has_any(_PROPERTIES) else None
-        if owner is None:
+        if not index.source.has_any(_PROPERTIES):
             return []
-        read = [node for node in index.tree.nodes_in(function, ast.Attribute, functions=False) if is_of_self(node)]
-        found = {index.definitions.method(owner, node.attr): None for node in read if isinstance(node.ctx, ast.Load)}
+        found: dict[FunctionNode | None, None] = {}
+        for node in index.tree.nodes_in(holder, ast.Attribute, functions=False):
+            is_read = isinstance(node.ctx, ast.Load) and bool(index.definitions.properties(node.attr))
+            if is_read and index.regions.gate_of(node) is None:
+                found[index.definitions.method_named(node)] = None
         return [one for one in found if one is not None and is_property(one, kept=False)]
 
     def _parts_run_by(self, forward: FunctionNode) -> list[FunctionNode]:

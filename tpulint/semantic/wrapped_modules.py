@@ -9,6 +9,9 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 
+WRAPPED = "module"
+"""The attribute under which a wrapper has the module that it wraps: ``DataParallel(net).module``."""
+
 
 def wrapped(names: Names, value: ast.expr) -> ast.expr:
     """``net`` of ``DistributedDataParallel(net)``"""
