@@ -1,4 +1,4 @@
-"""What is put into lists and dicts: by a display, by ``append``, by ``x[key] = value``."""
+"""What is put into lists and dicts: by a display, by ``append``, by ``x[key] = value`` and ``x[key] += value``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _COPIES = frozenset({
     "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set", "builtins.dict", "builtins.reversed",
     "collections.OrderedDict",
 })  # fmt: skip
+_DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
 Key = str | int | None
 """A constant index; None for any element."""
 Store = tuple[Key, ast.expr, ast.expr]
@@ -37,6 +38,7 @@ class Contents:
         self._flow = flow
         self._definitions = definitions
         self._stored: dict[tuple[ast.AST, str], list[Store]] | None = None
+        self._inner: dict[tuple[ast.AST, str], list[Store]] = {}
 
     def of(self, node: ast.expr, key: Key = None, depth: int = 0) -> list[ast.expr]:
         """Expressions that may be an element of a container (the one with this key); empty when none is known."""
@@ -59,7 +61,7 @@ class Contents:
             return self.of_variable(self._flow.reaching(node), key, depth)
         if isinstance(node, ast.Attribute):
             return self.of_variable(self._flow.reaching_attribute(node), key, depth)
-        return []
+        return self._of_element(node, key, depth) if isinstance(node, ast.Subscript) else []
 
     def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
         """What an expression may be: an element of a list by what is put into it, else the expression itself."""
@@ -115,6 +117,19 @@ class Contents:
                     result += [item for item in self.of(value, key, depth + 1) if item not in result]
         return result
 
+    def _of_element(self, node: ast.Subscript, key: Key, depth: int) -> list[ast.expr]:
+        """What is in a list of a dictionary: ``meters["loss"]``, by what is written there and ``append``."""
+        if not isinstance(node.value, ast.Name | ast.Attribute):
+            return []
+        wanted = key_of(node)
+        found: list[ast.expr] = []
+        for binding in self._flow.bindings_of(node.value):
+            lists = self._stores(inner=True).get(self._variable(binding), ()) if binding.kind == "assign" else ()
+            found += [item[1] for item in lists if item[0] in (None, wanted) and self._is_of(item, binding)]
+        made = self.of(node.value, wanted, depth + 1) if wanted is not None else []
+        found += [item for one in made if isinstance(one, _DISPLAYS) for item in self.of(one, key, depth + 1)]
+        return found
+
     def stored_into(self, binding: Binding) -> list[Store]:
         """What is put into what a binding gives a variable."""
         return [item for item in self._stores().get(self._variable(binding), ()) if self._is_of(item, binding)]
@@ -130,30 +145,38 @@ class Contents:
         container = store[2]
         return not isinstance(container, ast.Name) or binding in self._flow.reaching(container)
 
-    def _stores(self) -> dict[tuple[ast.AST, str], list[Store]]:
+    def _stores(self, inner: bool = False) -> dict[tuple[ast.AST, str], list[Store]]:
+        """What is put into containers, by the variable; ``inner`` for what is put into the lists in a dictionary."""
         if self._stored is None:
             self._stored = {}
             for node in self._tree.parents:
                 kind = node.__class__
-                if kind is not ast.Call and kind is not ast.Assign:
+                if kind is not ast.Call and kind is not ast.Assign and kind is not ast.AugAssign:
                     continue
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     if node.func.attr == "append" and len(node.args) == 1:
-                        self._store(node.func.value, None, node.args[0])
+                        container = node.func.value
+                        if isinstance(container, ast.Subscript):  # `meters["loss"].append(loss)`
+                            self._store(self._inner, container.value, key_of(container), node.args[0])
+                        else:
+                            self._store(self._stored, container, None, node.args[0])
                 elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-                    self._store(node.targets[0].value, key_of(node.targets[0]), node.value)
-        return self._stored
+                    self._store(self._stored, node.targets[0].value, key_of(node.targets[0]), node.value)
+                elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+                    self._store(self._stored, node.target.value, key_of(node.target), node.value)
+        return self._inner if inner else self._stored
 
-    def _store(self, container: ast.expr, key: Key, value: ast.expr) -> None:
-        assert self._stored is not None
+    def _store(
+        self, stored: dict[tuple[ast.AST, str], list[Store]], container: ast.expr, key: Key, value: ast.expr
+    ) -> None:
         if isinstance(container, ast.Name):
             found = self._names.find_name(container)
             if found is not None:
-                self._stored.setdefault((found[0].node, container.id), []).append((key, value, container))
+                stored.setdefault((found[0].node, container.id), []).append((key, value, container))
         elif isinstance(container, ast.Attribute):
             owner = self._tree.class_of(container)
             if owner is not None and self._flow.reaching_attribute(container):
-                self._stored.setdefault((owner, container.attr), []).append((key, value, container))
+                stored.setdefault((owner, container.attr), []).append((key, value, container))
 
     def _variable(self, binding: Binding) -> tuple[ast.AST, str]:
         """What a binding gives a value to: a variable of a scope, or an attribute of a class."""

@@ -24,6 +24,8 @@ class PlacedElements:
         found = None
         for store in sorted(stores, key=lambda one: self._tree.start(one[1])):
             at, value, place = store
+            if isinstance(self._tree.statement_of(value), ast.AugAssign):
+                continue  # what is added to an element does not say what that was
             whole = self._loop_over_all(store)
             if whole is None and (at is None or at != key):
                 continue
