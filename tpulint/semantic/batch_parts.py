@@ -13,6 +13,8 @@ _OF_MODULES = frozenset({
     "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "zero_grad", "forward", "step",
 })  # fmt: skip
 """Methods that no tensor has."""
+_WHOLE = "batch"
+"""How a parameter is called, or ends, that is a whole batch."""
 _PARTS = 4
 """Names that a part of a batch is followed through."""
 
@@ -39,7 +41,7 @@ class BatchParts:
     def _is_bound_to_one(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "loop":
             if isinstance(binding.statement, ast.comprehension) and not binding.path:
-                return self._is_dealt(binding.statement.iter)  # `[x.to(device) for x in batch]`
+                return self._is_gone_through(binding.statement.iter)  # `[x.to(device) for x in batch]`
             return len(binding.path) > self._counts(binding.value)
         if binding.kind == "parameter":
             return isinstance(binding.statement, FUNCTIONS) and self._is_trained_on(binding.statement, binding.name)
@@ -53,6 +55,14 @@ class BatchParts:
         if isinstance(value, ast.Subscript):
             value, path = value.value, (0,)
         return bool(path) and (self._is_dealt(value) or self._is_given_to_step(value, binding.name))
+
+    def _is_gone_through(self, source: ast.expr) -> bool:
+        """Whether a batch, or some of its parts, are gone through: a parameter is one by its name, ``batch[:3]``."""
+        if isinstance(source, ast.Subscript) and isinstance(source.slice, ast.Slice):
+            source = source.value
+        given = self._flow.reaching(source) if isinstance(source, ast.Name) else ()
+        is_given = bool(given) and all(item.kind == "parameter" for item in given)
+        return self._is_dealt(source) or (is_given and given[0].name.rpartition("_")[2] == _WHOLE)
 
     def _is_dealt(self, node: ast.expr) -> bool:
         """Whether a variable is all that a loop deals out in a turn."""

@@ -101,6 +101,8 @@ class ParameterValues:
 
         def find(depth: int) -> Value:
             here = self._definitions.arguments.of(function, binding.name)
+            if function.name == "forward":  # `model((words, masks))`
+                here = [*here, *self._definitions.arguments.of_object(function, binding.name)]
             outside = self._given_outside(function, ELEMENT_AT.format(binding.name, key))
             outside = outside or self._given_outside(function, ELEMENT_OF.format(binding.name))
             values = [*(self._kinds.content(item, key, depth + 2) for item in here), *outside]

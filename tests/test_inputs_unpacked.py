@@ -1,0 +1,77 @@
+"""Tuples and lists of the batch's tensors that a forward pass is given as one, and unpacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import agree
+
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 2)
+
+    def forward(self, inputs):
+        words, masks = inputs
+        print(masks.sum().item())MARK
+        return self.linear(words)
+"""
+
+TRAINER = """\
+def unpack(batch, cuda):
+    if cuda:
+        inputs = [b.cuda() for b in batch[:2]]
+    else:
+        inputs = [b for b in batch[:2]]
+    return inputs, batch[2]
+
+
+class Trainer:
+    def __init__(self):
+        self.model = Net().cuda()
+        self.opt = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def update(self, batch):
+        inputs, y = unpack(batch, True)
+        loss = nn.functional.cross_entropy(self.model(inputs), y.cuda())
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+
+
+trainer = Trainer()
+for batch in loader:
+    trainer.update(batch)
+"""
+
+LOOP = """\
+model = Net().cuda()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in loader:
+    words, masks, y = GIVEN
+    loss = nn.functional.cross_entropy(model((words, masks)), y.cuda())
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"),
+    [("[b.cuda() for b in batch]", "  # TPU101"), ("batch[0].cuda(), batch[1].cpu(), batch[2]", "")],
+)
+def test_a_tuple_is_unpacked(tmp_path: Path, given: str, mark: str) -> None:
+    agree(tmp_path, "TPU101", main=NET.replace("MARK", mark) + LOOP.replace("GIVEN", given))
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_list_that_a_function_makes_of_a_batch(tmp_path: Path, moved: bool) -> None:
+    trainer = TRAINER if moved else TRAINER.replace("b.cuda()", "b.numpy()")
+    net = NET.replace("MARK", "  # TPU101" if moved else "")
+    agree(tmp_path, "TPU101", net=net, main="import torch\nfrom torch import nn\nfrom net import Net\n" + trainer)
