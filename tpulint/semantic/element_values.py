@@ -180,6 +180,8 @@ class ElementValues:
                 return HOST
             if name in facts.ITERABLE_WRAPPERS and node.args:
                 return self.element(node.args[0], path, depth)
+            if name == "builtins.filter" and len(node.args) == 2:
+                return self.element(node.args[1], path, depth)
             if name in LISTS and len(node.args) == 1 and depth < LARGEST_DEPTH - 2:
                 listed = self.element(node.args[0], path, depth + 1)  # `list(model.parameters())`
                 if listed.kind is not Kind.UNKNOWN:
@@ -206,7 +208,8 @@ class ElementValues:
             alone = self._put_in_list(node)
             if alone is not None and depth < LARGEST_DEPTH - 2:
                 return self.element(alone, path, depth + 1)
-            for binding in self._flow.reaching(node):
+        if isinstance(node, ast.Name | ast.Attribute):
+            for binding in self._flow.bindings_of(node):  # `self.weights = list(model.parameters())`
                 if binding.kind in ("assign", "with") and not binding.path and isinstance(binding.value, ast.Call):
                     name = self._names.qualified(binding.value.func)
                     if (
