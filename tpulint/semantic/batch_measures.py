@@ -48,7 +48,7 @@ class BatchMeasures:
         if depth > _DEPTH:
             return None
         if isinstance(node, ast.Name):
-            bindings = self._index.flow.reaching(node)
+            bindings = self._index.kinds.parameters.without_none(self._index.flow.reaching(node))
             if len(bindings) == 1 and bindings[0].kind == "loop":
                 return node if self._is_dealt_by_loop(bindings[0]) else None
             if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
@@ -76,7 +76,7 @@ class BatchMeasures:
         if depth > _DEPTH:
             return None
         if isinstance(node, ast.Name):
-            bindings = self._index.flow.reaching(node)
+            bindings = self._index.kinds.parameters.without_none(self._index.flow.reaching(node))
             made = bindings[0] if len(bindings) == 1 and bindings[0].kind == "assign" else None
             if made is None or made.path or made.value is None:
                 return None

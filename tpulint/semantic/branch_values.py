@@ -29,6 +29,7 @@ class BranchValues:
 
     def held(self, bindings: tuple[Binding, ...], depth: int) -> Value:
         """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
+        bindings = self._kinds.parameters.without_none(bindings)
         values = [
             self._moved_parts(binding, depth) or self._kinds.binding_value(binding, depth) for binding in bindings
         ]

@@ -65,7 +65,8 @@ class Dimensions:
         if is_number(self._index, node):
             return 0
         if isinstance(node, ast.Name):
-            return _same(self._bound(binding, depth) for binding in self._index.flow.reaching(node))
+            bindings = self._index.kinds.parameters.without_none(self._index.flow.reaching(node))
+            return _same(self._bound(binding, depth) for binding in bindings)
         if isinstance(node, ast.Call):
             return self._of_call(node, depth)
         if isinstance(node, ast.Subscript):

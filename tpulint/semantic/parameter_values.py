@@ -93,6 +93,13 @@ class ParameterValues:
             return given if given.kind is Kind.DEVICE else known
         return self._given(binding, depth) if known.kind is Kind.UNKNOWN else known
 
+    def without_none(self, bindings: tuple[Binding, ...]) -> tuple[Binding, ...]:
+        """Those that give a variable a value: ``if n is None: n = x.max()``, where all calls leave it at None."""
+        if len(bindings) < 2:
+            return bindings
+        left = [one for one in bindings if one.kind == "parameter" and self._flags.is_left_none(one)]
+        return tuple(one for one in bindings if one not in left) if left else bindings
+
     def element(self, binding: Binding, key: str | int | None, depth: int) -> Value:
         """What is in the list or dictionary that calls, here and in other files, give for a parameter."""
         function = binding.statement

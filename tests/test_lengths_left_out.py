@@ -1,0 +1,43 @@
+"""Lengths that begin as None, where the function is called without one: ``if n is None: n = lengths.max()``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_files import agree
+
+MASKS = """\
+import torch
+
+
+def sequence_mask(lengths, size=None):
+    if size is None:
+        size = lengths.data.max()
+    steps = torch.arange(size, device=lengths.device)MARK
+    return steps.unsqueeze(0) < lengths.unsqueeze(1)
+"""
+
+LOOP = """\
+model = torch.nn.Embedding(50, 8).cuda()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, lengths, y in loader:
+    x, lengths = x.cuda(), lengths.cuda()
+    mask = sequence_mask(GIVEN)
+    loss = (model(x) * mask.unsqueeze(2) - y.cuda()).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"), [("lengths", "  # TPU101 TPU212"), ("lengths, 40", ""), ("lengths, **options", "")]
+)
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_length_that_no_call_gives(tmp_path: Path, given: str, mark: str, apart: bool) -> None:
+    masks, loop = MASKS.replace("MARK", mark), LOOP.replace("GIVEN", given)
+    if apart:
+        agree(tmp_path, "TPU101,TPU212", masks=masks, main="import torch\nfrom masks import sequence_mask\n" + loop)
+    else:
+        agree(tmp_path, "TPU101,TPU212", main=masks + loop)
