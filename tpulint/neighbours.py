@@ -89,7 +89,11 @@ def python_files(top: str, exclude: Collection[str]) -> Iterator[str]:
                 if len(folders) < _MOST_FOLDERS:
                     folders.append(entry.path)
             elif entry.name.endswith(".py") and entry.is_file(follow_symlinks=False):
-                if entry.stat(follow_symlinks=False).st_size > _LONGEST:
+                try:
+                    size = entry.stat(follow_symlinks=False).st_size
+                except OSError:
+                    continue  # deleted meanwhile
+                if size > _LONGEST:
                     continue
                 files += 1
                 if files > _MOST_FILES:
