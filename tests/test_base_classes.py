@@ -317,3 +317,44 @@ def test_steps_that_a_base_leaves_to_a_class_of_the_same_file(tmp_path: Path) ->
                 print("done")
     """
     agree(tmp_path, "TPU103,TPU301", main=program)
+
+
+@pytest.mark.parametrize(("base", "step", "told"), [("Sac", "loss.backward()", True), ("Sac", "pass", False)])
+def test_base_classes_of_any_name_whose_files_train(tmp_path: Path, base: str, step: str, told: bool) -> None:
+    mark = "  # TPU101" if told else ""
+    files = {
+        "sac": f"""\
+        import torch
+        from torch import nn
+
+        class {base}:
+            def __init__(self):
+                self.net = nn.Linear(8, 2).cuda()
+                self.opt = torch.optim.Adam(self.net.parameters())
+
+            def run(self, batches):
+                for x, y in batches:
+                    self.learn(x.cuda(), y.cuda())
+
+            def learn(self, x, y):
+                out, action = self.produce(x)
+                loss = (out - y).mean()
+                self.opt.zero_grad()
+                {step}
+                self.opt.step()
+
+            def produce(self, x):
+                return self.net(x), None
+        """,
+        "discrete": f"""\
+        import torch
+        from sac import {base}
+
+        class Discrete({base}):
+            def produce(self, x):
+                out = self.net(x)
+                return out, out.argmax(1).cpu(){mark}
+        """,
+        "main": "from discrete import Discrete\nDiscrete().run(batches)\n",
+    }
+    agree(tmp_path, "TPU101", **files)

@@ -13,6 +13,7 @@ from tpulint.relevance import (
     applicable,
     has_functions,
     is_run_by_base,
+    may_derive_steps,
     may_drive,
     may_run_steps,
     may_suppress,
@@ -85,13 +86,14 @@ def lint(
     text = source.text
     language = language_of(source.path, text)
     runs_steps = language == PYTHON and _runs_steps(source, surroundings)
-    is_called = bool(surroundings.calls) or runs_steps or (surroundings.library is not None and is_run_by_base(text))
+    run_by_base = language == PYTHON and _may_be_run_by_base(source, surroundings)
+    is_called = bool(surroundings.calls) or runs_steps or run_by_base
     rules = applicable(text, language, settings, catalogue, is_called)
     if source.cell_starts:
         rules += applicable(text, SHELL, settings, catalogue, False)
 
     def look(changed: SourceFile) -> tuple[Index, list[Finding]]:
-        return _look(changed, settings, catalogue, surroundings, runs_steps, untouchable=untouchable)
+        return _look(changed, settings, catalogue, surroundings, runs_steps, run_by_base, untouchable=untouchable)
 
     try:
         # What is called in the turns of others may call what the turns run next.
@@ -108,7 +110,7 @@ def lint(
                 return FileResult(source.path, tuple(with_broken_cells((), source)), text, text)
             return FileResult(source.path, (), text, text, serves=has_functions(text))
         if not settings.fix:
-            index, findings = _look(source, settings, catalogue, surroundings, runs_steps, only_calls)
+            index, findings = _look(source, settings, catalogue, surroundings, runs_steps, run_by_base, only_calls)
             result = FileResult(source.path, _with_imports(findings, index), text, text)
             result = _with_calls(result, index, surroundings)
             index.release()
@@ -119,7 +121,7 @@ def lint(
             fixed = fix_rounds(source, look, settings.required_applicability)
             fixed.source.to_bytes()
         except (BrokenFix, UnicodeEncodeError) as error:
-            index, findings = _look(source, settings, catalogue, surroundings, runs_steps)
+            index, findings = _look(source, settings, catalogue, surroundings, runs_steps, run_by_base)
             return FileResult(source.path, _with_imports(findings, index), text, text, error=str(error))
         left = _with_imports(fixed.findings, fixed.last_look)
         result = FileResult(source.path, left, fixed.source.text, text, fixed.fixed, fixed.rounds)
@@ -143,6 +145,14 @@ def _runs_steps(source: SourceFile, surroundings: Surroundings) -> bool:
     """Whether loops of a file may run steps that it imports, as the files say that it imports."""
     library = surroundings.library
     return library is not None and may_run_steps(source.text) and library.imports_steps(source.path, source.text)
+
+
+def _may_be_run_by_base(source: SourceFile, surroundings: Surroundings) -> bool:
+    """Whether loops of a base class may run methods of a file, by its name or as the files say that it imports."""
+    library, text = surroundings.library, source.text
+    if library is None:
+        return False
+    return is_run_by_base(text) or (may_derive_steps(text) and library.imports_steps(source.path, text))
 
 
 def _refused(source: SourceFile, message: str) -> FileResult:
@@ -189,10 +199,11 @@ def _look(
     catalogue: Catalogue,
     surroundings: Surroundings,
     runs_steps: bool,
+    run_by_base: bool,
     only_calls: bool = False,
     untouchable: Untouchable | None = None,
 ) -> tuple[Index, list[Finding]]:
-    """Parse and check one text, whose loops may run imported steps. Raises ``InvalidSyntax``, ``_TooComplex``."""
+    """Parse and check one text, whose loops or whose base classes' may run steps. Raises ``InvalidSyntax`` and more."""
     if language_of(source.path, source.text) != PYTHON:
         from tpulint.text_files import TextIndex
 
@@ -204,7 +215,7 @@ def _look(
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        in_turns = bool(surroundings.calls) or runs_steps or uses_imports(source)
+        in_turns = bool(surroundings.calls) or runs_steps or run_by_base or uses_imports(source)
         library = surroundings.library if in_turns else None  # no other file is read for nothing
         index = None if surroundings.library is None else surroundings.library.known(source)
         if index is None:
@@ -212,7 +223,7 @@ def _look(
         else:
             index = index.called_so(library, surroundings.calls)
         serves = surroundings.serve_loops or runs_steps
-        if library is not None and is_run_by_base(source.text) and index.calls_of_bases:
+        if library is not None and run_by_base and index.calls_of_bases:
             index, serves = index.called_so(library, (*surroundings.calls, *index.calls_of_bases)), True
         findings = [] if only_calls else check(index, source, settings, catalogue, serves, untouchable)
         return index, findings

@@ -51,6 +51,8 @@ _BASES = (
 )  # fmt: skip
 _DERIVES = rf"(?m)^class \w+\((?:[\w.]+, *)*[\w.]*(?:{'|'.join(_BASES)})(?:Base)?[,)]"
 """Classes that are derived from what people call the part of a training that loops."""
+_DERIVES_ANY = r"(?m)^class \w+\((?!(?:torch\.)?nn\.|object\b|\w*Exception|\w*Error|\w*Dataset|NamedTuple|Enum)[\w.]+"
+"""Classes that are derived from others than those of libraries that everybody derives from."""
 _WORDS_OF_BASES = tuple(base.removesuffix(r"\w*") for base in _BASES)
 _PLAYS = "env.step("
 """In the loop that asks an agent for its next action, and has it learn: often without a word of PyTorch."""
@@ -73,6 +75,16 @@ def is_run_by_base(text: str) -> bool:
     if not any(word in text for word in _WORDS_OF_PARTS) or not any(word in text for word in _WORDS_OF_BASES):
         return False
     return re.search(_DERIVES, text) is not None
+
+
+def may_derive_steps(text: str) -> bool:
+    """Whether a file derives classes, and reads or moves tensors in them, which loops of a base class may run.
+
+    Whether the files that it imports have such loops is asked of these.
+    """
+    if "import " not in text or not any(word in text for word in _HOLDS_TENSORS):
+        return False
+    return re.search(_DERIVES_ANY, text) is not None
 
 
 def may_run_steps(text: str) -> bool:
