@@ -112,3 +112,38 @@ for x in loader:
 )
 def test_what_is_kept_under_a_name(turn: str, told: bool) -> None:
     assert bool(check(START + "    " + turn + "\n", ("TPU101",))) is told
+
+
+BUFFER = """\
+class Buffer:
+    def __init__(self):
+        self.rows = torch.zeros(8).cuda()
+
+    def __iadd__(self, row):
+        self.rows = self.rows + row
+        return self
+
+    def draw(self):
+        return self.rows.softmax(0).cpu().numpy()  # TPU101
+"""
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_what_is_added_to_an_object_leaves_its_class(tmp_path: Path, apart: bool) -> None:
+    program = """\
+model = torch.nn.Linear(8, 2).cuda()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+buffer = Buffer()
+for x in loader:
+    buffer += x.cuda()
+    places = buffer.draw()
+    loss = model(x.cuda()).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    if apart:
+        start = "import torch\nfrom buffer import Buffer\n"
+        agree(tmp_path, "TPU101", buffer="import torch\n" + BUFFER, main=start + program)
+    else:
+        agree(tmp_path, "TPU101", main="import torch\n" + BUFFER + program)

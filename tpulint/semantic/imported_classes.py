@@ -76,6 +76,7 @@ class ImportedClasses:
         if isinstance(node, ast.List | ast.Tuple | ast.ListComp):
             return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
+        bindings = tuple(binding for binding in bindings if binding.kind != "augment")  # `buffer += episode`
         if isinstance(node, ast.Attribute):
             bindings = tuple(binding for binding in bindings if not wraps_itself(binding, node))
         if isinstance(node, ast.Attribute) and not bindings:

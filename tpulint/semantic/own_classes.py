@@ -77,6 +77,8 @@ class OwnClasses:
         values: list[ast.expr | None] = [] if bindings else [*self._shown(name)]
         found: dict[ast.ClassDef, None] = {}
         for binding in bindings:
+            if binding.kind == "augment":
+                continue  # `buffer += episode`: of what class it was, it is
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
                 given = self._definitions.arguments.of(binding.statement, binding.name)
                 names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
