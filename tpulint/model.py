@@ -206,6 +206,8 @@ class OutsideCall(NamedTuple):
     """Parameters that are given what a function nobody sees into made of tensors of the device, or a dict of such."""
     ends_step: bool = False
     """Whether the loop that makes the call has a boundary, be it that only what it calls trains."""
+    at_intervals: tuple[str, ...] = ()
+    """Parameters that are given a condition which holds every n-th turn only, ``step % n == 0``."""
 
 
 class OutgoingCall(NamedTuple):

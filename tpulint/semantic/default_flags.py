@@ -12,6 +12,7 @@ from tpulint.semantic.guards import asks_for_host
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _OPEN_TO_ALL = ("fire.Fire", "builtins.globals")
 """What takes any function of the file by its name, where it is given none."""
 _EXPORTING = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export"})
 """What is true while a model is made ready for use without Python, and never while it learns."""
+_FAILURES = ("RuntimeError", "OutOfMemoryError", "Exception")
+"""What is caught where something went wrong; code also goes another way by an ``AttributeError`` or ``ImportError``."""
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -40,23 +43,26 @@ class Branches:
     def leave_out(self, node: ast.AST, within: ast.AST | None = None) -> bool:
         """Whether a node stands in a branch that never runs; only branches within a loop or function count.
 
-        What runs where something has failed, and fails in the end itself, is such a branch.
+        What runs where something has failed is such a branch.
         """
         child = node
         for ancestor in self._tree.ancestors(node):
             if ancestor is within or isinstance(ancestor, FUNCTIONS):
                 return False
-            if isinstance(ancestor, ast.If) and self.rule_out(ancestor, child):
+            if isinstance(ancestor, ast.If | ast.IfExp) and self.rule_out(ancestor, child):
                 return True
-            if isinstance(ancestor, ast.ExceptHandler) and isinstance(ancestor.body[-1], ast.Raise):
+            if isinstance(ancestor, ast.ExceptHandler) and catches_failure(self._tree, ancestor):
                 return True
             child = ancestor
         return False
 
-    def rule_out(self, branch: ast.If, child: ast.AST) -> bool:
+    def rule_out(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
         """Whether the side of a branch which a child of it belongs to never runs."""
         answer = None if child is branch.test else self._answer(branch.test)
-        return answer is not None and answer is not self._tree.in_body(branch, child)
+        if answer is None:
+            return False
+        in_body = self._tree.in_body(branch, child) if isinstance(branch, ast.If) else child is branch.body
+        return answer is not in_body
 
     def _constant(self, name: ast.Name) -> tuple[object] | None:
         """What a name always stands for; None where that is not known."""
@@ -130,6 +136,7 @@ class DefaultFlags(Branches):
             others = [call for call in self._outside if call.function == name]
             found = (
                 bool(here or others)
+                and not self.is_open_to_others(function)
                 and not self._is_set_otherwise(function, bound.name)
                 and not any(map(is_open, here))
                 and not self._definitions.arguments.of(function, bound.name)
@@ -138,11 +145,8 @@ class DefaultFlags(Branches):
             self._left[key] = found
         return found
 
-    def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
-        """Whether a flag may come from where no call shows: a command line, ``partial(step, report=True)``.
-
-        Also from a call of nobody knows what that gives something of that name.
-        """
+    def is_open_to_others(self, function: FunctionNode) -> bool:
+        """Whether what a function is given may come from where no call shows: a command line, ``partial(step)``."""
         if any(not call.args for call in self._names.calls_to(*_OPEN_TO_ALL)):
             return True
         known = (self._names.qualified(getattr(item, "func", item)) or "" for item in function.decorator_list)
@@ -152,11 +156,30 @@ class DefaultFlags(Branches):
             user = self._tree.parents[mention]
             if not isinstance(user, ast.Call) or user.func is not mention:
                 return True
+        return False
+
+    def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
+        """Whether a flag may come from a call of nobody knows what, that gives something of that name."""
         return any(
             keyword.arg == flag and self._definitions.function_called(call) in (None, function)
             for call in self._tree.calls
             for keyword in call.keywords
         )
+
+
+def catches_failure(tree: SyntaxTree, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler runs where something went wrong, ``except RuntimeError:``, or raises itself in the end.
+
+    ``try: x = x.numpy()`` fails for each tensor of the device.
+    """
+    if isinstance(handler.body[-1], ast.Raise):
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type] if handler.type else []
+    tried = tree.parents[handler]
+    if not all((last_name(kind) or "") in _FAILURES for kind in kinds) or not isinstance(tried, ast.Try):
+        return False
+    attributes = (node for statement in tried.body for node in tree.nodes_in(statement, ast.Attribute))
+    return not any(node.attr == "numpy" for node in attributes)
 
 
 def flags_left(call: ast.Call, function: FunctionNode, given: Sequence[tuple[str, ast.expr]]) -> tuple[str, ...]:

@@ -172,6 +172,8 @@ class FilledLists:
                 gate = index.regions.gate_of(node)
                 if not isinstance(gate, ast.If) or index.function_of(node) is not index.function_of(loop):
                     return None
+                if not any(index.tree.encloses(one, node) for one in gate.body):
+                    return None
                 gates.append(gate)
         found = sorted(dict.fromkeys(gates), key=index.span)
         return tuple(gate for gate in found if not any(index.tree.encloses(o, gate) for o in found if o is not gate))

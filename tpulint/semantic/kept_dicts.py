@@ -65,6 +65,8 @@ class KeptDicts:
                 gate = index.regions.gate_of(use)
                 if not isinstance(gate, ast.If) or index.pace_of(use) is not Pace.LOG_INTERVAL:
                     return None
+                if not any(index.tree.encloses(one, use) for one in gate.body):
+                    return None
                 gates.append(gate)
                 continue
             put = index.reads.inside(statement)

@@ -14,6 +14,8 @@ from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.gates import Gates
+from tpulint.semantic.given_flags import GivenFlags
+from tpulint.semantic.intervals import Intervals
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall, merge
@@ -62,7 +64,12 @@ class Regions:
         self._definitions = definitions
         self.are_called = bool(outside)
         """Whether other files call functions of this one."""
-        self._gates = Gates(tree, names, Counters(names, flow), flags, definitions, imported)
+        counters = Counters(names, flow)
+        given = GivenFlags(tree, names, definitions, flags, outside, lambda test: self.intervals.hold(test))
+        intervals = Intervals(tree, names, counters, definitions, imported, given)
+        self.intervals = intervals
+        """Conditions that hold every n-th turn only."""
+        self._gates = Gates(tree, names, counters, flags, intervals)
         # Without any of these words there is no loop to find: most files of a library.
         trains = tree.source.has_any(_TRAINS) or (imported.knows_others and trains_by_imports(tree.source.text))
         delegated = None

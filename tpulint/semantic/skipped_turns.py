@@ -27,7 +27,7 @@ class SkippedTurns:
             if not isinstance(branch, ast.If) or not isinstance(last, ast.Continue | ast.Return):
                 continue
             is_of_loop = tree.loop_of(branch) is not None
-            if is_of_loop is isinstance(last, ast.Continue) and _holds_mostly(branch.test, is_interval, counts):
+            if is_of_loop is isinstance(last, ast.Continue) and holds_mostly(branch.test, is_interval, counts):
                 self.exits[branch] = last
 
     def in_front(self, statement: ast.stmt, passed_over: Container[ast.AST]) -> ast.If | None:
@@ -53,11 +53,11 @@ class SkippedTurns:
         return found
 
 
-def _holds_mostly(test: ast.expr, is_interval: Callable[[ast.expr], bool], counts: Callable[[ast.expr], bool]) -> bool:
+def holds_mostly(test: ast.expr, is_interval: Callable[[ast.expr], bool], counts: Callable[[ast.expr], bool]) -> bool:
     """``step % n != 0``, ``step % n``, ``not is_time``, ``step != 0``: false every n-th turn, or in one turn."""
     if isinstance(test, ast.BoolOp):
         any_or_all = any if isinstance(test.op, ast.Or) else all
-        return any_or_all(_holds_mostly(value, is_interval, counts) for value in test.values)
+        return any_or_all(holds_mostly(value, is_interval, counts) for value in test.values)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return is_interval(test.operand)
     if not isinstance(test, ast.Compare):

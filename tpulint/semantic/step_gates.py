@@ -20,10 +20,11 @@ def gates_of_steps(tree: SyntaxTree, gates: Gates, events: EventMap, steps: Iter
             for branch in tree.nodes_in(holder, ast.If, functions=False):
                 if branch in gates.skipped.exits:
                     gate, block = gates.skipped.exits[branch], gates.skipped.behind(branch)
-                elif gates.is_one(branch):
-                    gate, block = branch, branch.body
                 else:
-                    continue
+                    side = gates.side_of(branch)
+                    if side is None:
+                        continue
+                    gate, block = branch, side
                 beside = [*branch.body, *_beside(tree, branch, holder)]
                 others = [statement for statement in beside if statement not in block]
                 if whole <= _done_by(events, block) and not whole & _done_by(events, others):
