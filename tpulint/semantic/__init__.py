@@ -145,7 +145,13 @@ class SemanticIndex(Topics):
             self.flags,
             lambda node: self.dimensions.of(node),
             lambda node: self.moved_tensors.has(node),
+            self._is_only_kept,
         )
+
+    def _is_only_kept(self, call: ast.Call) -> bool:
+        from tpulint.semantic.shown_values import is_only_kept
+
+        return is_only_kept(self, call)
 
     @cached_property
     def guards(self) -> Guards:

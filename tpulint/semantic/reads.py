@@ -91,11 +91,13 @@ class Reads:
         flags: DefaultFlags,
         dimensions_of: Callable[[ast.expr], int | None],
         is_moved: Callable[[ast.expr], bool],
+        is_only_kept: Callable[[ast.Call], bool],
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
         self._flags = flags
+        self._is_only_kept = is_only_kept
         self._implicit = ImplicitReads(names, flow, kinds, dimensions_of, is_moved)
         self._passed_over = PassedOver(tree, names)
         self._memo: dict[ast.AST, list[Read]] = {}
@@ -238,8 +240,11 @@ class Reads:
                 if self.is_on_device(item):
                     yield self._read(call, item, How.TRUTH)
                     break
-        elif name in _TEXTS or self._formats_arguments(call):
+        elif name in _TEXTS:
             yield from self._formatted(call)
+        elif self._formats_arguments(call):
+            shown = [*self._formatted(call)]
+            yield from [] if shown and self._is_only_kept(call) else shown
 
     def _formatted(self, call: ast.Call) -> Iterator[Read]:
         for item in values_given(call):
