@@ -347,7 +347,13 @@ for x in loader:
 
 @pytest.mark.parametrize(
     ("given", "is_told"),
-    [("", True), ("rate=0.1", True), ("frozen=True", False), ("**{**options, 'frozen': True}", False)],
+    [
+        ("", True),
+        ("rate=0.1", True),
+        ("frozen=True", False),
+        ("**{**options, 'frozen': True}", False),
+        ("**config", False),
+    ],
 )
 def test_a_class_that_is_told_to_build_no_optimizer(tmp_path: Path, given: str, is_told: bool) -> None:
     net = """\
@@ -366,6 +372,8 @@ def test_a_class_that_is_told_to_build_no_optimizer(tmp_path: Path, given: str, 
     import torch
     from net import Net
 
+    config = vars(parse())
+    config["frozen"] = True
     model = Net({given}).to("cuda"){"  # TPU303" * is_told}
     for x in batches:
         model.layer(x.to("cuda")).mean().backward()

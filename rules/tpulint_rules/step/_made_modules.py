@@ -107,23 +107,52 @@ def modules_made(owner: Definition, depth: int = 0) -> Iterator[Definition]:
             for part in classes_made(run.file, made):
                 if not isinstance(part.node, ast.ClassDef) or not part.file.definitions.is_module_class(part.node):
                     continue
-                if builds_its_own(part) and not is_told_otherwise(made, part):
+                if builds_its_own(part) and not is_told_otherwise(run.file, made, part):
                     yield part
                 else:
                     yield from modules_made(part, depth + 1)
 
 
-def is_told_otherwise(making: ast.Call, owner: Definition) -> bool:
-    """Whether a call answers what a class asks as it is made: ``Net(no_optim=True)``, ``Net(**{"no_optim": True})``."""
+def is_told_otherwise(index: SemanticIndex, making: ast.Call, owner: Definition) -> bool:
+    """Whether a call answers what a class asks as it is made: ``Net(no_optim=True)``, ``Net(**{"no_optim": True})``.
+
+    Also by what the file puts in a dictionary, ``config["no_optim"] = True`` and ``Net(**config)``.
+    """
     asked: set[str] = set()
+    leaving: set[str] = set()
     for run in begun(owner):
         assert isinstance(run.node, FUNCTIONS)
         parameters = {item.arg for item in (*run.node.args.args, *run.node.args.kwonlyargs)}
         for branch in run.file.tree.nodes_in(run.node, ast.If, functions=False):
             test = branch.test if isinstance(branch, ast.If) else branch
-            asked |= parameters & {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+            found = parameters & {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+            asked |= found
+            leaving |= found if isinstance(branch, ast.If) and isinstance(branch.body[-1], ast.Return) else set()
     texts = (part.value for part in ast.walk(making) if isinstance(part, ast.Constant) and isinstance(part.value, str))
-    return bool(asked & {*texts, *(item.arg for item in making.keywords if item.arg)})
+    if asked & {*texts, *(item.arg for item in making.keywords if item.arg)}:
+        return True
+    return bool(leaving) and not leaving.isdisjoint(_keys_given(index, making))
+
+
+def _keys_given(index: SemanticIndex, making: ast.Call) -> Iterator[str]:
+    """The keys that a file puts in dictionaries which a call unpacks."""
+    for item in making.keywords:
+        given = item.value
+        if item.arg is not None or not isinstance(given, ast.Name):
+            continue
+        displays = [one.value for one in index.names.bindings(given) if one.value is not None]
+        stores = [
+            part.slice
+            for use in index.tree.names_called(given.id)
+            if index.function_of(use) is index.function_of(given)
+            and isinstance(part := index.parent(use), ast.Subscript)
+            and isinstance(part.ctx, ast.Store)
+        ]
+        keys = [*stores, *(key for one in displays if isinstance(one, ast.Dict) for key in one.keys)]
+        yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
+        yield from (
+            word.arg for one in displays if isinstance(one, ast.Call) for word in one.keywords if word.arg is not None
+        )
 
 
 def _builds_of_itself(run: Definition, call: ast.Call) -> bool:

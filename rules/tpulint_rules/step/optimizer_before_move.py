@@ -15,6 +15,7 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
 from tpulint_rules.step._built_optimizers import Taken, adds_to_optimizer, builds_optimizer, taken_for
 from tpulint_rules.step._built_together import built_together
+from tpulint_rules.step._harmless_moves import is_built_anew, moves_nothing
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._made_modules import (
     begun,
@@ -47,6 +48,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     keeping = [move for move in moves.moves if moves.keeps_parameters_at(move.call)]
     moving = [move for move in moves.moves if move not in keeping and not _has_moved(ctx, move, keeping)]
+    moving = [move for move in moving if not moves_nothing(ctx, move)]
     told: list[Move] = []
     put_first: list[ast.If] = []
     builders: set[ast.AST] = set()
@@ -66,6 +68,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 )
             ]
             if not shared or move in told or moves.precedes(taken.at, move.call) is not True:
+                continue
+            if is_built_anew(ctx, optimizer, move, (one for one, _ in optimizers)):
                 continue
             told.append(move)
             known = move.certain and not any(isinstance(moved.node, ast.arg) for moved in shared)
@@ -214,7 +218,8 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
         owner
         for call in makings(move.creations)
         for owner in classes_made(ctx.index, call)
-        if (builds_its_own(owner) and not is_told_otherwise(call, owner)) or _has_part_build(ctx, call, owner)
+        if (builds_its_own(owner) and not is_told_otherwise(ctx.index, call, owner))
+        or _has_part_build(ctx, call, owner)
     ]
     # Parts of this file are told of where they build theirs.
     builders += [
