@@ -6,6 +6,7 @@ import ast
 import re
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.guards import asks_for_apple
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value, join
@@ -25,11 +26,14 @@ class BranchValues:
         self._kinds = kinds
         self._tree = tree
         self._names = names
+        self._knows_apple = tree.source.has_any(("mps",))
         self._may_ask = tree.source.has_any(_ASKING)
 
     def held(self, bindings: tuple[Binding, ...], depth: int) -> Value:
         """What a variable holds; one that an ``if args.cuda`` moves is where it is moved to."""
         bindings = self._kinds.parameters.without_none(bindings)
+        if self._knows_apple:
+            bindings = tuple(one for one in bindings if not self._is_for_apple(one)) or bindings
         values = [
             self._moved_parts(binding, depth) or self._kinds.binding_value(binding, depth) for binding in bindings
         ]
@@ -50,6 +54,12 @@ class BranchValues:
         ):
             return join(value for value in values if value.kind is not Kind.TENSOR)._replace(certain=False)
         return join(values)
+
+    def _is_for_apple(self, binding: Binding) -> bool:
+        """``if x.device.type == "mps": x = x.cpu()``, which never runs where XLA is."""
+        branch = self._tree.parents.get(binding.statement)
+        is_body = isinstance(branch, ast.If) and binding.statement in branch.body
+        return isinstance(branch, ast.If) and is_body and asks_for_apple(self._names, branch.test)
 
     def is_converted(self, binding: Binding) -> bool:
         """``if torch.is_tensor(x): x = x.cpu().numpy()``: behind it, x is no tensor."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.guards import asks_for_host
+from tpulint.semantic.guards import asks_for_apple, asks_for_host
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _HARMLESS = ("builtins.", "torch.", "typing.", "abc.")
 """Beginnings of decorators that give a function nothing: ``staticmethod``, ``torch.no_grad``."""
+_OF_LIBRARIES = ("torch.", "numpy.", "builtins.")
+"""Beginnings of functions that are none of the project."""
 _OPEN_TO_ALL = ("fire.Fire", "builtins.globals")
 """What takes any function of the file by its name, where it is given none."""
 _EXPORTING = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export"})
@@ -105,7 +107,9 @@ class DefaultFlags(Branches):
 
     def _answer(self, test: ast.expr) -> bool | None:
         """What a test answers because all calls leave a flag at its default, or nothing is on the host."""
-        return False if asks_for_host(test) and not self._is_dealt(test) else super()._answer(test)
+        if (asks_for_host(test) and not self._is_dealt(test)) or asks_for_apple(self._names, test):
+            return False
+        return super()._answer(test)
 
     def _is_dealt(self, test: ast.expr) -> bool:
         """Whether a test asks a variable of a loop: what a loader deals out is on the host."""
@@ -120,6 +124,10 @@ class DefaultFlags(Branches):
             return None
         function = bound.statement
         return literal(bound.value) if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
+
+    def is_left_at(self, name: ast.Name, default: object) -> bool:
+        """Whether a name is a parameter with this default, which all calls that are known leave there."""
+        return self._constant(name) == (default,)
 
     def is_left_none(self, bound: Binding) -> bool:
         """Whether all calls that are known leave a parameter at its default, which is None: no tensor comes there."""
@@ -161,7 +169,9 @@ class DefaultFlags(Branches):
     def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
         """Whether a flag may come from a call of nobody knows what, that gives something of that name."""
         return any(
-            keyword.arg == flag and self._definitions.function_called(call) in (None, function)
+            keyword.arg == flag
+            and not (self._names.qualified(call.func) or "").startswith(_OF_LIBRARIES)
+            and self._definitions.function_called(call) in (None, function)
             for call in self._tree.calls
             for keyword in call.keywords
         )

@@ -15,6 +15,7 @@ from tpulint.semantic.variables import is_configuration, last_name
 _CUDA_QUESTIONS = frozenset({
     "torch.cuda.is_available", "torch.cuda.is_initialized", "torch.cuda.device_count", "torch.accelerator.is_available",
 })  # fmt: skip
+_APPLE_QUESTIONS = ("torch.backends.mps.is_available", "torch.mps.is_available")
 _XLA_DEVICES = frozenset(
     {
         "torch_xla.device",
@@ -239,6 +240,23 @@ def asks_for_host(test: ast.expr) -> bool:
     else:
         return False
     return isinstance(name, ast.Constant) and name.value == "cpu" and last_name(asked) == "device"
+
+
+def asks_for_apple(names: Names, test: ast.expr) -> bool:
+    """Whether a test holds on Apple's GPUs alone, where no XLA is: ``"mps" in str(device)``."""
+    if isinstance(test, ast.Name):
+        bindings = names.bindings(test)
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        return made is not None and not isinstance(made, ast.Name) and asks_for_apple(names, made)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(asks_for_apple(names, value) for value in test.values)
+    if isinstance(test, ast.Call):
+        return names.qualified(test.func) in _APPLE_QUESTIONS
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    sides = (test.left, test.comparators[0]) if isinstance(test.ops[0], ast.Eq) else (test.left,)
+    is_asked = isinstance(test.ops[0], ast.Eq | ast.In)
+    return is_asked and any(isinstance(side, ast.Constant) and side.value == "mps" for side in sides)
 
 
 def _fork_of(node: ast.If, members: tuple[str, ...] = ()) -> tuple[str, str] | None:

@@ -71,7 +71,7 @@ class Kinds:
         self.module_tensors = ModuleTensors(tree, names, definitions)
         self.host = HostOnly(tree, names, flow, definitions, imported, outside)
         self._host_only = self.host.is_certain
-        self.sides = Sides(self, tree, names, self._host_only)
+        self.sides = Sides(self, tree, names, flags, self._host_only)
         self.attributes = AttributeValues(self, tree, names, flow, definitions, imported)
         self.calls = CallValues(self, tree, names, flow, definitions)
         self.methods = MethodValues(self, tree, names, flow)
@@ -144,6 +144,8 @@ class Kinds:
                 return HOST
             if any(is_none(item) or is_text(item) for item in (node.left, *node.comparators)):
                 return HOST  # `layer.kind == "a"`, `weight == None`: no tensor is compared with a text or with None
+            if any(isinstance(item, ast.List) and not item.elts for item in (node.left, *node.comparators)):
+                return HOST  # `parts[i] != []`
             return combine([self.value(item, depth) for item in (node.left, *node.comparators)])
         if isinstance(node, ast.BoolOp):
             return join(self.value(item, depth) for item in node.values)

@@ -6,6 +6,7 @@ import ast
 import re
 from functools import cached_property
 
+from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.tree import SyntaxTree
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 class Sides:
     """Devices as they are written: constants, ``torch.device``, options, the device of another tensor."""
 
-    def __init__(self, kinds: Kinds, tree: SyntaxTree, names: Names, host_only: bool) -> None:
+    def __init__(self, kinds: Kinds, tree: SyntaxTree, names: Names, flags: DefaultFlags, host_only: bool) -> None:
         self._kinds = kinds
         self._tree = tree
         self._names = names
+        self._flags = flags
         self._host_only = host_only
 
     def of_device(self, device: ast.expr) -> Side:
@@ -37,6 +39,8 @@ class Sides:
         if isinstance(device, ast.Call) and self._names.qualified(device.func) == "torch.device" and device.args:
             return self.of_device(device.args[0])
         if self.is_host(device) or (isinstance(device, ast.Name | ast.Attribute) and _is_called_host(device)):
+            return Side.HOST
+        if isinstance(device, ast.Name) and self._flags.is_left_at(device, "cpu"):
             return Side.HOST
         if isinstance(device, ast.Attribute) and device.attr == "device":
             given = self._set.get(last_name(device.value))
