@@ -32,6 +32,8 @@ _KEEPING = frozenset({
 _OF_SEVERAL = frozenset({
     "builtins.max", "builtins.min", "builtins.sum", "numpy.max", "numpy.min", "numpy.sum", "numpy.amax", "numpy.amin",
 })  # fmt: skip
+_RING = 64
+"""Places, as many as graphs are compiled for."""
 _OF_ARRAY = frozenset({"max", "min", "sum"})
 """Methods of an array that make one number of it."""
 
@@ -62,9 +64,10 @@ class ChangingNumbers:
             return self.of_difference(node.left, node.right, depth)
         if isinstance(node, ast.BinOp):
             found = self.cause(node.left, depth + 1) or self.cause(node.right, depth + 1)
-            if isinstance(node.op, ast.Mod | ast.FloorDiv) and not isinstance(found, ast.Call):
-                return None  # of a counter: the same for many turns, or one of few
-            return found
+            if not isinstance(node.op, ast.Mod | ast.FloorDiv) or isinstance(found, ast.Call):
+                return found
+            # Of a counter: the same for many turns, or one of few. A place in a ring of many is another in each turn.
+            return found if isinstance(node.op, ast.Mod) and self._is_large(node.right) else None
         if isinstance(node, ast.UnaryOp):
             return None if isinstance(node.op, ast.Not) else self.cause(node.operand, depth + 1)
         if isinstance(node, ast.IfExp):  # `length if length else self.length`
@@ -76,6 +79,14 @@ class ChangingNumbers:
         if isinstance(node, ast.List | ast.Tuple):
             return next(filter(None, (self.cause(item, depth + 1) for item in node.elts)), None)
         return None
+
+    def _is_large(self, node: ast.expr) -> bool:
+        """Whether a divisor is a number of many, ``step % 1000``, or a variable that is one."""
+        if isinstance(node, ast.Name):
+            bindings = self._index.flow.reaching(node)
+            made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            return made is not None and not isinstance(made, ast.Name) and self._is_large(made)
+        return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _RING
 
     def draw(self, node: ast.expr, depth: int = 0) -> ast.Call | None:
         """The draw of a random number that decides a test in every turn: ``random.random() < p``."""
