@@ -401,6 +401,9 @@ def test_parameters_that_a_module_lists_as_it_is_made(tmp_path: Path, listed: st
 
 
 KEPT = "self.kept = []\n        for n, p in self.named_parameters():\n            self.kept.append((n, p))"
+SPLIT = KEPT.replace("self.kept = []", "self.kept, self.slow = [], []").replace(
+    "self.kept.append((n, p))", "(self.slow if n.startswith('a') else self.kept).append(p)"
+)
 OWN = "self.scale = nn.Parameter(torch.ones(2))\n        self.kept = [self.scale]"
 
 
@@ -409,6 +412,9 @@ OWN = "self.scale = nn.Parameter(torch.ones(2))\n        self.kept = [self.scale
     [
         (KEPT, "for _, p in self.kept:\n            yield p", True),
         (KEPT.replace("(n, p)", "p"), "return self.kept", True),
+        (SPLIT, "return [{'params': self.slow, 'lr': 0.1}, {'params': self.kept}]", True),
+        (SPLIT, "return self.slow + self.kept", True),
+        (SPLIT.replace(".append(p)", ".append(n)"), "return [{'params': self.parameters(), 'names': self.kept}]", False),
         (KEPT.replace("(n, p)", "n"), "return [p for n, p in self.named_parameters() if n in self.kept]", False),
         (OWN, "return self.kept", True),
         (OWN.replace("nn.Parameter(torch.ones(2))", "torch.ones(2)"), "return self.kept", False),
