@@ -414,7 +414,11 @@ OWN = "self.scale = nn.Parameter(torch.ones(2))\n        self.kept = [self.scale
         (KEPT.replace("(n, p)", "p"), "return self.kept", True),
         (SPLIT, "return [{'params': self.slow, 'lr': 0.1}, {'params': self.kept}]", True),
         (SPLIT, "return self.slow + self.kept", True),
-        (SPLIT.replace(".append(p)", ".append(n)"), "return [{'params': self.parameters(), 'names': self.kept}]", False),
+        (
+            SPLIT.replace(".append(p)", ".append(n)"),
+            "return [{'params': self.parameters(), 'names': self.kept}]",
+            False,
+        ),
         (KEPT.replace("(n, p)", "n"), "return [p for n, p in self.named_parameters() if n in self.kept]", False),
         (OWN, "return self.kept", True),
         (OWN.replace("nn.Parameter(torch.ones(2))", "torch.ones(2)"), "return self.kept", False),
