@@ -6,6 +6,7 @@ Lines of which something must be said are marked with the code of the rule; no o
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -275,6 +276,28 @@ def test_weight_norm_that_is_chosen(tmp_path: Path, parameter: str, choice: str,
     agree(tmp_path, "TPU135", train=program.replace(mark, f"{mark}  # TPU135") if is_told else program)
     tpulint("--fix", "--unsafe-fixes", "--select=TPU135", "train.py", cwd=tmp_path)
     assert ("tpulint_runtime.weight_norm" in (tmp_path / "train.py").read_text()) is is_told
+
+
+def test_weight_norm_that_is_chosen_out_of_two(tmp_path: Path) -> None:
+    """Told once, and left whole where one of the two stays."""
+    program = """\
+    import torch
+    from torch import nn
+    from torch.nn.utils import weight_norm
+    from torch.nn.utils.parametrizations import weight_norm as new_norm
+
+    norm = new_norm if new else weight_norm
+    net = nn.Sequential(norm(nn.Linear(4, 4))).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in loader:
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+    """
+    (tmp_path / "train.py").write_text(dedent(program))
+    told = tpulint("--select=TPU135", "--output-format=concise", "train.py", cwd=tmp_path)
+    assert told.out.count("TPU135") == 1
+    tpulint("--fix", "--unsafe-fixes", "--select=TPU135", "train.py", cwd=tmp_path)
+    assert (tmp_path / "train.py").read_text() == dedent(program)
 
 
 def test_a_batch_that_is_a_dictionary_is_no_tensor_of_the_host(tmp_path: Path) -> None:
