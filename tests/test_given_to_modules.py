@@ -177,3 +177,38 @@ def test_a_place_of_what_a_forward_pass_takes_with_a_star(tmp_path: Path) -> Non
     )
     text = text.replace("        largest = y.max().item()\n", "").replace(" / largest", "")
     agree(tmp_path, "TPU101", main=text.replace("def forward(self, *inputs)", method + "def forward(self, *inputs)"))
+
+
+@pytest.mark.parametrize("returned", ["[x.shape[0], 2]", "[n, 2]"])
+def test_numbers_beside_the_tensors_that_stars_give(tmp_path: Path, returned: str) -> None:
+    """A list of sizes that a forward pass returns, and a number that it is given at a place of ``*inputs``."""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 2)
+
+        def forward(self, *inputs):
+            x, n = inputs
+            print(n)
+            print(x)  # TPU102
+            return self.layer(x), {returned}
+
+    class Criterion(nn.Module):
+        def forward(self, out, sizes, y):
+            print(sizes, int(sizes[0]))
+            print(y.sum().item())  # TPU101
+            return (out.sum() - y.sum()) * int(sizes[0])
+
+    net = Net().to("cuda")
+    criterion = Criterion()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        outs = net(x.to("cuda"), 3)
+        criterion(*outs, y.to("cuda")).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101,TPU102", main=program)

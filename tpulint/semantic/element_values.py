@@ -99,7 +99,8 @@ class ElementValues:
             return self._kinds.parameter_tensor()
         value = self._kinds.value(node, depth)
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
-            return value._replace(certain=False)
+            beside = self._part_of_run(node, path, depth)
+            return beside if beside.kind is Kind.HOST else value._replace(certain=False)
         if len(path) == 1:
             return self._kinds.content(node, path[0], depth)
         return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
@@ -120,6 +121,14 @@ class ElementValues:
         if len(parts) > 1 and any(not _gives_tuple(run, path) for run in fetched):
             return HOST._replace(certain=False), False  # one of several modules has fetched it already
         return join(parts), False
+
+    def _part_of_run(self, node: ast.expr, path: Path, depth: int) -> Value:
+        """Part of what a variable holds, ``outs = net(x)``: sizes stand beside tensors in what a module returns."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and depth < LARGEST_DEPTH - 2 else ()
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        if not isinstance(made, ast.Call) or bindings[0].path:
+            return UNKNOWN
+        return self.run_part(made, path, depth + 2)[0]
 
     def drawn_from(self, call: ast.Call, depth: int) -> ast.expr | None:
         """What a call takes the next element of: ``next(batches)``, or ``batches.next()`` of an iterator of batches."""

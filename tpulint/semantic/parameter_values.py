@@ -146,15 +146,23 @@ class ParameterValues:
         if function.args.vararg is not binding.node:
             return UNKNOWN
         owner = self._tree.class_of(function)
-        if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
-            return self._kinds.parameter_tensor()
         named = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
         named = named[int(self._tree.takes_object(function)) :]
+        if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
+            is_of_host = isinstance(key, int) and self._is_of_host(function, len(named) + key, depth)
+            return HOST._replace(certain=False) if is_of_host else self._kinds.parameter_tensor()
         calls = self._definitions.calls_of(function)[:_CALLS]
         given = [item for call in calls for item in call.args[len(named) :]]
         if any(isinstance(item, ast.Starred) for item in given):
             return UNKNOWN
         return _join_sides([self._kinds.value(item, depth + 2) for item in given])._replace(certain=False)
+
+    def _is_of_host(self, forward: FunctionNode, at: int, depth: int) -> bool:
+        """Whether all that runs of a module give at a place is numbers and the like: ``net(x, 3)``."""
+        runs = self._definitions.arguments.calls_of_object(forward)[:_CALLS]
+        whole = [call.args for call in runs if not any(isinstance(item, ast.Starred) for item in call.args)]
+        given = [items[at] for items in whole if 0 <= at < len(items)]
+        return bool(given) and all(self._kinds.value(item, depth + 2).kind is Kind.HOST for item in given)
 
     def _element_named(self, function: FunctionNode, key: str | int | None, depth: int) -> Value:
         """What calls give for ``**values`` of a function under one name, or of what is given under any: tensors."""
