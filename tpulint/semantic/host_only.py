@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.chosen_classes import is_module
+from tpulint.semantic.default_device import sets_as_it_is_imported
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
@@ -292,7 +293,7 @@ def _imports_device(source: SourceFile, imported: Imported) -> bool:
     files = list(imported.files())
     beside = os.path.join(os.path.dirname(os.path.abspath(source.path)), "") if "__main__" in source.text else None
     for other in files:  # grows while it is walked
-        if _puts_on_device(other):
+        if _puts_on_device(other) or sets_as_it_is_imported(other):
             return True
         if beside is not None and len(files) < _MOST_FILES:
             further = (one for one in other.imported.files() if os.path.abspath(one.source.path).startswith(beside))
