@@ -212,3 +212,45 @@ def test_numbers_beside_the_tensors_that_stars_give(tmp_path: Path, returned: st
         optimizer.step()
     """
     agree(tmp_path, "TPU101,TPU102", main=program)
+
+
+DROPPED = """\
+import torch
+from torch import nn
+
+class Drop(nn.Module):
+    def forward(self, x, rate):
+        return x * torch.distributions.Bernoulli(rate).sample(x.shape).to(x.device){mark}
+
+class Net(nn.Module):
+    def __init__(self, rate{default}):
+        super().__init__()
+        self.layer, self.drop, self.rate = nn.Linear(4, 2), Drop(), rate
+
+    def forward(self, x):
+        x = self.layer(x)
+        rate = max(1 - self.rate, 0.5) / x.size(1)
+        return self.drop(x, {given})
+
+model = {made}.to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x.to("cuda")).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "made", "given", "is_told"),
+    [
+        ("=0.1", "Net()", "rate", False),
+        ("=0.1", "Net(rates[0])", "rate", False),
+        ("=0.1", "Net(torch.ones(4, device='cuda'))", "rate", True),
+        ("=0.1", "Net()", "x.sigmoid()", True),
+    ],
+)
+def test_numbers_that_objects_are_made_with(tmp_path: Path, default: str, made: str, given: str, is_told: bool) -> None:
+    text = DROPPED.format(default=default, made=made, given=given, mark="  # TPU131" if is_told else "")
+    agree(tmp_path, "TPU131", main=text)

@@ -216,6 +216,8 @@ class ParameterValues:
                 return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
+            if function.name == "__init__" and _is_left_at_plain(binding.value):
+                return HOST._replace(certain=False)  # `def __init__(self, rate=0.1)`
         elif isinstance(function, ast.Lambda):
             joined = join(self._kinds.value(given, depth + 2) for given in self._given_to_lambda(function, binding))
             return joined._replace(certain=False)
@@ -224,10 +226,7 @@ class ParameterValues:
     def _given_to_forward(self, function: FunctionNode, binding: Binding, depth: int) -> Value:
         """What the forward pass of a module is given: tensors, unless what is known of it speaks against that."""
         assert isinstance(binding.node, ast.arg)
-        default = binding.value
-        if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
-            default = default.operand
-        if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
+        if _is_left_at_plain(binding.value):
             return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
         if self._flags.is_left_none(binding):
             return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
@@ -353,6 +352,13 @@ class ParameterValues:
             for parameter, kind, side in call.arguments
             if parameter == name
         ]
+
+
+def _is_left_at_plain(default: ast.expr | None) -> bool:
+    """Whether a parameter is a number or a text by default."""
+    if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
+        default = default.operand
+    return isinstance(default, ast.Constant) and isinstance(default.value, int | float | str)
 
 
 def _join_sides(values: list[Value]) -> Value:
