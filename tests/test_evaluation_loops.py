@@ -860,3 +860,39 @@ def test_a_forward_pass_that_goes_through_the_samples_of_its_batch(
         encoder = Encoder().cuda()
         """
     agree(tmp_path, select="TPU302", layers=layers)
+
+
+LEFT_ON_HOST = """\
+import torch
+from torch import nn
+
+def make(n):
+    return nn.Sequential(nn.Embedding(n, 8), nn.Linear(8, n))
+
+def inference():
+    model = make(11)
+    model.eval()
+    tokens = torch.zeros(1, 1).long(){setup}
+    for i in range(9):{mark}
+        out = model(tokens)[:, -1]
+        tokens = torch.cat([tokens, out.argmax(-1, keepdim=True)], dim=1)
+    print(tokens)
+
+def main(loader):
+    model = make(100)
+    model.cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(model(x.cuda()).mean(1), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "is_told"),
+    [("", False), ("\n    tokens, model = tokens.cuda(), model.cuda()", True), ("\n    prepare(model)", True)],
+)
+def test_models_that_a_function_makes_and_leaves_on_the_host(tmp_path: Path, setup: str, is_told: bool) -> None:
+    agree(tmp_path, "TPU302", main=LEFT_ON_HOST.format(setup=setup, mark="  # TPU302" if is_told else ""))
