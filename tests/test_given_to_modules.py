@@ -254,3 +254,45 @@ for x in loader:
 def test_numbers_that_objects_are_made_with(tmp_path: Path, default: str, made: str, given: str, is_told: bool) -> None:
     text = DROPPED.format(default=default, made=made, given=given, mark="  # TPU131" if is_told else "")
     agree(tmp_path, "TPU131", main=text)
+
+
+UNPACKED = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, batch):
+        atoms, counts = batch
+        parts = []
+        for i in range(4):
+            parts.append(atoms[i, : counts[i].item()]){mark}
+        return self.layer({made}).mean()
+
+model = Net().to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("torch.cat(parts).to(device)", False),
+        ("torch.cat(parts)", True),
+        ("torch.cat(parts).to(torch.float)", True),
+        ("torch.cat(parts) + torch.ones(4).to(device)", True),
+    ],
+)
+def test_batches_whose_parts_a_forward_pass_moves(tmp_path: Path, made: str, is_told: bool) -> None:
+    text = UNPACKED.format(made=made, mark="  # TPU101" if is_told else "")
+    agree(tmp_path, "TPU101", main=text)

@@ -255,6 +255,8 @@ class ParameterValues:
         if function.args.args and function.args.args[0].arg != binding.name:
             if self._is_left_on_host(function, binding.name):
                 return Value(Kind.TENSOR, Side.HOST, certain=False)
+            if self._uses.moves_parts(function, binding.name):
+                return Value(Kind.TENSOR, Side.UNKNOWN, certain=False)
             return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False)
         return UNKNOWN
 
