@@ -88,7 +88,7 @@ class ParameterUses:
             if isinstance(node, ast.Assign):
                 if any(isinstance(part, ast.Name) and part.id in parts for part in ast.walk(node.value)):
                     parts |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-            elif isinstance(func := node.func, ast.Attribute):
+            elif isinstance(node, ast.Call) and isinstance(func := node.func, ast.Attribute):
                 is_made_of_parts = any(isinstance(part, ast.Name) and part.id in parts for part in ast.walk(node))
                 if is_made_of_parts and func.attr == "append" and isinstance(func.value, ast.Name):
                     parts.add(func.value.id)

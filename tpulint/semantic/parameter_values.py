@@ -335,7 +335,10 @@ class ParameterValues:
         return len(made) < len(bindings) and not any(map(self._kinds.branches.is_converted, made))
 
     def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
-        """Whether a parameter is the object whose method a function is."""
+        """Whether a parameter is the object whose method a function is, which no function within a method has."""
+        outer = self._tree.function_of(function)
+        if outer is not None and self._tree.class_of(outer) is self._tree.class_of(function):
+            return False
         first = [*function.args.posonlyargs, *function.args.args][:1]
         return first == [parameter] and not any(isinstance(item, ast.Name) for item in function.decorator_list)
 
