@@ -896,3 +896,41 @@ def main(loader):
 )
 def test_models_that_a_function_makes_and_leaves_on_the_host(tmp_path: Path, setup: str, is_told: bool) -> None:
     agree(tmp_path, "TPU302", main=LEFT_ON_HOST.format(setup=setup, mark="  # TPU302" if is_told else ""))
+
+
+ACTING = """\
+import torch
+from torch import nn
+
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.actor = nn.Linear(4, 2)
+
+    def act(self, state):
+        return self.actor(state).argmax(-1)
+
+    def start(self, state):
+        return state * 2
+
+device = torch.device("cuda")
+agent = Agent().to(device)
+optimizer = torch.optim.Adam(agent.parameters())
+states = torch.zeros(128, 4, device=device)
+for turn in range(100):
+    for t in range(128):{mark}
+        with torch.no_grad():
+            action = agent.{method}(states[0])
+        state = environment.step(action.cpu().numpy()){read}
+    for batch in loader:
+        loss = agent.act(batch.to(device)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("method", "is_told"), [("act", True), ("start", False)])
+def test_methods_that_run_a_part_of_a_model(tmp_path: Path, method: str, is_told: bool) -> None:
+    marks = ("  # TPU302", "  # TPU101") if is_told else ("", "")
+    agree(tmp_path, "TPU302,TPU101", main=ACTING.format(method=method, mark=marks[0], read=marks[1]))
