@@ -187,7 +187,7 @@ class ElementValues:
                 return self.element(node.args[at], path[1:], depth)
             if name in ("builtins.range",):
                 return HOST
-            if name in facts.ITERABLE_WRAPPERS and node.args:
+            if (name in facts.ITERABLE_WRAPPERS or name == "builtins.sorted") and node.args:
                 return self.element(node.args[0], path, depth)
             if name == "builtins.filter" and len(node.args) == 2:
                 return self.element(node.args[1], path, depth)

@@ -84,7 +84,7 @@ class OwnClasses:
                 names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
                 handed = [owner for owner in self._tree.classes if owner.name in names]
                 found.update(dict.fromkeys(handed))
-                values.extend(given or ([] if handed else [None]))
+                values.extend(given or ([] if handed else [binding.value]))  # what no call gives is its default
                 continue
             value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
             value = value or _given_back(binding)
@@ -121,6 +121,8 @@ class OwnClasses:
                 return self.made(value.args[0], depth)
             owner = self._definitions.class_called(value) or self._loaded(value)
             return self._chosen(value.func) if owner is None else (owner,)
+        if isinstance(value, ast.Call) and self._names.qualified(value.func) == "builtins.getattr":
+            return self.made(value.args[2], depth) if len(value.args) == 3 else ()
         if isinstance(value, ast.IfExp):
             sides = self.made(value.body, depth), self.made(value.orelse, depth)
             return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
