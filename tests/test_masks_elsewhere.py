@@ -62,11 +62,13 @@ def test_masks_that_a_list_holds(tmp_path: Path) -> None:
         + """
     for x, y in loader:
         out = model(x.to(device))
-        masks, places = [], []
+        masks = []
+        places = []
         for row in range(4):
             masks.append(out[row] > 0)
             places.append(out[row].argmax(-1, keepdim=True))
-        masks, places = torch.cat(masks), torch.cat(places)
+        masks = torch.cat(masks)
+        places = torch.cat(places)
         loss = out.view(-1)[masks].sum() + out.view(-1)[places].sum()  # TPU203
         optimizer.zero_grad()
         loss.backward()

@@ -197,7 +197,7 @@ def _is_scaled(call: ast.Call, plain: int) -> bool:
 def _layer(
     ctx: FileContext, call: ast.Call, layers: Set[str], is_gradient: bool = False
 ) -> tuple[str, ast.expr] | None:
-    """A module of torch or torchvision whose forward pass is such an operation, or whose gradient; one of a list as well."""
+    """A module of torch or torchvision whose forward pass is such an operation, or whose gradient; also of a list."""
     if not call.args or not isinstance(call.func, ast.Name | ast.Attribute | ast.Subscript):
         return None
     made = [
