@@ -126,13 +126,19 @@ class Roles:
         So does what a loss function that is given, or kept, is given of what such a model computes: ``model(x)``.
         """
         output = _root(loss.args[0])
-        parts = (node for node in ast.walk(loss.args[0]) if isinstance(node, ast.Subscript))
-        if output is None or any(isinstance(part.slice, ast.Constant) for part in parts):
-            return  # `outputs["logits"]` of a dictionary, `outputs[0]` of a tuple
+        if output is None or any(map(self._is_part_of_record, ast.walk(loss.args[0]))):
+            return
         for binding in self._flow.reaching(output):
             made = binding.value if binding.kind == "assign" and not binding.path else None
             if isinstance(made, ast.Call) and (is_of_torch or self._is_of_given(made)):
                 self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
+
+    def _is_part_of_record(self, node: ast.AST) -> bool:
+        """``outputs["logits"]`` of a dictionary, ``outputs[0]`` of a tuple, ``packed.data``."""
+        if isinstance(node, ast.Attribute):
+            user = self._tree.parents[node]
+            return not isinstance(user, ast.Call) or user.func is not node
+        return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
 
     def _is_of_given(self, call: ast.Call) -> bool:
         """Whether a call runs a parameter, or what an object keeps of one: ``self.model = model.cuda()``."""
