@@ -934,3 +934,33 @@ for turn in range(100):
 def test_methods_that_run_a_part_of_a_model(tmp_path: Path, method: str, is_told: bool) -> None:
     marks = ("  # TPU302", "  # TPU101") if is_told else ("", "")
     agree(tmp_path, "TPU302,TPU101", main=ACTING.format(method=method, mark=marks[0], read=marks[1]))
+
+
+@pytest.mark.parametrize(
+    ("source", "is_told"),
+    [
+        ("zip(data.image_batches, data.label_batches)", True),
+        ("batches", True),
+        ("range(8)", False),  # rounds of samples
+    ],
+)
+def test_samples_of_each_batch(tmp_path: Path, source: str, is_told: bool) -> None:
+    """What stands around the loop over samples is read once for each batch."""
+    target = "x, y" if "zip" in source else "x"
+    train = f"""\
+        import torch
+        from torch import nn
+
+        model = nn.Linear(4, 4).cuda()
+
+        def test(data, batches):
+            model.eval()
+            with torch.no_grad():
+                for i, {f"({target})" if "," in target else target} in enumerate({source}):
+                    x = torch.tensor(x).cuda()
+                    print(x.cpu().numpy()){"  # TPU101" if is_told else ""}
+                    for _ in range(20):
+                        print(model(x).cpu().numpy())  # TPU101
+                    print(model.forward(x).max().item()){"  # TPU101" if is_told else ""}
+        """
+    agree(tmp_path, select="TPU101", train=train)
