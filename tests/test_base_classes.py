@@ -358,3 +358,72 @@ def test_base_classes_of_any_name_whose_files_train(tmp_path: Path, base: str, s
         "main": "from discrete import Discrete\nDiscrete().run(batches)\n",
     }
     agree(tmp_path, "TPU101", **files)
+
+
+GRAND = """\
+    import torch
+    from nets import Net
+
+    class Trainer:
+        def __init__(self, loader, size):
+            self.device = torch.device("cuda")
+            self.loader = loader
+            self.model = torch.nn.Linear(size, 4).to(self.device)
+            self.net = Net(size)
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+        def parse(self, batch):
+            return batch["x"].to(self.device), batch["y"].to(self.device)
+
+        def backward_and_update(self, loss):
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+        def train(self):
+            for batch in self.loader:
+                self.step(batch)
+    """
+NETS = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.linear = nn.Linear(size, 4)
+
+        def forward(self, x):
+            y = self.linear(x)
+            return y / y.max().item(){}
+    """
+SUB = """\
+    import torch.nn.functional as F
+    from {} import Middle
+
+    class Own(Middle):
+        def step(self, batch):
+            x, y = self.parse(batch)
+            out = self.model(x)
+            loss = F.cross_entropy(out + self.net(x), y)
+            self.backward_and_update(loss)
+            return (out.argmax(1) == y).sum().item(){}
+    """
+MIDDLE = """\
+
+    class Middle({}):
+        def name(self):
+            return "middle"
+    """
+
+
+@pytest.mark.parametrize("where", ["base"])
+def test_what_a_class_above_the_base_class_keeps(tmp_path: Path, where: str) -> None:
+    files = {"base": GRAND, "nets": NETS.format("  # TPU101"), "sub": SUB.format(where, "  # TPU101")}
+    above = MIDDLE.format("Trainer")
+    files[where] = GRAND + above if where == "base" else "    from base import Trainer\n" + above
+    agree(tmp_path, "TPU101", **files)
+
+
+def test_what_a_class_above_an_unknown_base_class_keeps(tmp_path: Path) -> None:
+    above = "    from base import Trainer\n    from elsewhere import wrapped\n" + MIDDLE.format("wrapped(Trainer)")
+    agree(tmp_path, "TPU101", base=GRAND, nets=NETS.format(""), sub=SUB.format("middle", ""), middle=above)

@@ -9,7 +9,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import methods
+from tpulint.semantic.other_files import Definition, bases_above, methods
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
@@ -141,11 +141,18 @@ class AttributeValues:
         owner = self._tree.class_of(node)
         if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
             return UNKNOWN
-        for place in owner.bases:
-            base = self._imported.definition(place)
-            if base is not None and isinstance(base.node, ast.ClassDef):
-                bound = base.file.names.attribute_bindings(base.node, node.attr)
-                used = join(base.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
-                if used.kind in _KEPT_BY_BASES:
-                    return used
+        for here in self._names.classes_above(owner):
+            for base in self._imported.bases_of(here):
+                assert isinstance(base.node, ast.ClassDef)
+                own = (Definition(base.file, one) for one in base.file.names.classes_above(base.node))
+                for above in (*own, *bases_above(base)):
+                    used = self._kept_by(above, node.attr)
+                    if used.kind in _KEPT_BY_BASES:
+                        return used
         return UNKNOWN
+
+    def _kept_by(self, owner: Definition, attribute: str) -> Value:
+        """What a class of another file sets an attribute of its objects to."""
+        assert isinstance(owner.node, ast.ClassDef)
+        bound = owner.file.names.attribute_bindings(owner.node, attribute)
+        return join(owner.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
