@@ -416,7 +416,7 @@ MIDDLE = """\
     """
 
 
-@pytest.mark.parametrize("where", ["base"])
+@pytest.mark.parametrize("where", ["base", "middle"])
 def test_what_a_class_above_the_base_class_keeps(tmp_path: Path, where: str) -> None:
     files = {"base": GRAND, "nets": NETS.format("  # TPU101"), "sub": SUB.format(where, "  # TPU101")}
     above = MIDDLE.format("Trainer")

@@ -82,7 +82,7 @@ class Kinds:
         self.objects = ObjectValues(self, tree, names, flow, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, flow, definitions, flags, outside)
         self.unseen = UnseenResults(self, tree, names, flow, definitions, outside)
-        speaks = not self._host_only and speaks_of_devices(tree.source, imported, outside)
+        speaks = not self._host_only and speaks_of_devices(tree, imported, outside)
         self.mentions_device = speaks or bool(self.hooks.all)
         """Whether the file has to do with devices beside the CPU; if not, everything runs on the host.
 

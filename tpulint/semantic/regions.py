@@ -64,7 +64,9 @@ class Regions:
         """Whether other files call functions of this one."""
         self._gates = Gates(tree, names, Counters(names, flow), flags, definitions, imported)
         # Without any of these words there is no loop to find: most files of a library.
-        trains = tree.source.has_any(_TRAINS) or (imported.knows_others and trains_by_imports(tree.source.text))
+        trains = tree.source.has_any(_TRAINS) or (
+            imported.knows_others and (trains_by_imports(tree.source.text) or imported.imports_steps)
+        )
         delegated = None
         if imported.knows_others:
             from tpulint.semantic.delegated_events import DelegatedEvents
