@@ -206,7 +206,7 @@ def _look(
     only_calls: bool = False,
     untouchable: Untouchable | None = None,
 ) -> tuple[Index, list[Finding]]:
-    """Parse and check one text, which may import steps, or be run by a base. Raises ``InvalidSyntax``, ``_TooComplex``."""
+    """Parse and check one text, which may import steps or serve a base. Raises ``InvalidSyntax``, ``_TooComplex``."""
     if language_of(source.path, source.text) != PYTHON:
         from tpulint.text_files import TextIndex
 

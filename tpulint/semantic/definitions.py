@@ -186,7 +186,7 @@ class Definitions:
     def functions_of_several(self, call: ast.Call) -> list[FunctionNode]:
         """The functions of which a call runs one: chosen in branches, or of an object of one of several classes."""
         func = call.func
-        if isinstance(func, ast.Name | ast.Subscript):
+        if isinstance(func, ast.Name | ast.Subscript | ast.IfExp | ast.Call):
             return self._callees.several(func)
         if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
             return []
