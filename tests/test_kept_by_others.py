@@ -824,3 +824,34 @@ def test_entries_on_the_device_in_a_memory_of_another_file(
         agent.learn(Transition(*zip(*others.sample(32))))
     """.replace("TOLD", "  # TPU226" if is_told else "")
     agree(tmp_path, select="TPU226", train=train, agent=agent, memory=memory)
+
+
+TESTER = """\
+    import torch
+    from torch import nn
+
+    class Tester:
+        def __init__(self):
+            self.model = {model}
+    """
+TEST = """\
+    {imports}
+
+    tester = Tester()
+    rows = []
+    with torch.no_grad():
+        for x in loader:
+            rows.append(tester.model(x.cuda()).cpu().numpy()){mark}
+    """
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+@pytest.mark.parametrize(("model", "mark"), [("nn.Linear(4, 1).cuda().eval()", "  # TPU101"), ("Table()", "")])
+def test_a_model_that_an_object_keeps(tmp_path: Path, is_elsewhere: bool, model: str, mark: str) -> None:
+    """Of what a class is that nobody sees nothing is known."""
+    made = TESTER.format(model=model)
+    if is_elsewhere:
+        imports = "import torch\n    from tester import Tester"
+        agree(tmp_path, "TPU101", tester=made, main=TEST.format(imports=imports, mark=mark))
+    else:
+        agree(tmp_path, "TPU101", main=made + TEST.format(imports="", mark=mark))
