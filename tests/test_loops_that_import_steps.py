@@ -188,3 +188,34 @@ class Own(Base):
 def test_steps_that_methods_of_a_base_class_finish(tmp_path: Path, device: str, method: str, mark: str) -> None:
     """Whatever the method is called, and without a word of a loop or a device."""
     agree(tmp_path, "TPU101", base=LEARNER.format(device=device), own=OWN.format(method=method, mark=mark))
+
+
+EITHER = """\
+import sys
+import torch
+from torch import nn
+
+if sys.argv[1] == "long":
+    from long import train
+else:
+    from {other} import train
+
+model = nn.Linear(4, 1).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = torch.utils.data.DataLoader(list(torch.zeros(65, 4)), batch_size=8, shuffle=True){mark}
+train(model, optimizer, loader)
+"""
+TRAINING = """\
+def train(model, optimizer, loader):
+    for x in loader:
+        loss = model(x.cuda()).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("other", "mark"), [("short", "  # TPU501"), ("elsewhere", "")])
+def test_a_function_that_one_of_two_imports_brings(tmp_path: Path, other: str, mark: str) -> None:
+    """Where one of them is not in sight, nobody knows what it does with the loader."""
+    agree(tmp_path, "TPU501", long=TRAINING, short=TRAINING, main=EITHER.format(other=other, mark=mark))

@@ -56,7 +56,10 @@ class Imported(ImportedNames):
         return found[0] if len(found) == 1 else None
 
     def all_called(self, call: ast.Call) -> tuple[Definition, ...]:
-        """What a call may run in other files: several methods, where it is one of an instance of several classes."""
+        """What a call may run in other files: several methods, where it is one of an instance of several classes.
+
+        So are several functions of one name, one of which is imported: ``if fast: from fast import train``.
+        """
         if not self.knows_others:
             return ()
         if call not in self._called:
@@ -71,6 +74,9 @@ class Imported(ImportedNames):
         found = self.definition(call.func)
         if found is not None:
             return () if isinstance(found.node, ast.Module) else (found,)
+        branches = self.brought_by_branches(call.func) if name is None else []
+        if branches:
+            return () if any(isinstance(item.node, ast.Module) for item in branches) else tuple(dict.fromkeys(branches))
         kept = self.functions.of(call.func) if name is None else ()
         if kept:
             return kept
