@@ -120,7 +120,10 @@ class ElementValues:
         fetched = [run for run, one in zip(runs, parts, strict=True) if one.side is Side.HOST]
         if len(parts) > 1 and any(not _gives_tuple(run, path) for run in fetched):
             return HOST._replace(certain=False), False  # one of several modules has fetched it already
-        return join(parts), False
+        joined = join(parts)
+        if joined.kind is Kind.UNKNOWN and self._kinds.shape_numbers.are_given(call, path):
+            joined = HOST._replace(certain=False)  # `x, H, W = self.patches(x)`
+        return joined, False
 
     def _part_of_run(self, node: ast.expr, path: Path, depth: int) -> Value:
         """Part of what a variable holds, ``outs = net(x)``: sizes stand beside tensors in what a module returns."""

@@ -50,13 +50,13 @@ class ModuleCalls:
     def _calls(self) -> dict[FunctionNode, list[ast.Call]]:
         found: dict[FunctionNode, list[ast.Call]] = {}
         for call in self._tree.calls:
-            for owner in self._classes_called(call.func):
+            for owner in self.classes_called(call.func):
                 run = self._definitions.method(owner, _FORWARD) if self._definitions.is_module_class(owner) else None
                 if run is not None:
                     found.setdefault(run, []).append(call)
         return found
 
-    def _classes_called(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
+    def classes_called(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
         """The classes of this file of which what is called may be: ``layer(x)`` of ``for layer in self.layers``.
 
         ``Loss()(x, y)`` makes one and calls it.

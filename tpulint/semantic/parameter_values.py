@@ -257,6 +257,8 @@ class ParameterValues:
                 return Value(Kind.TENSOR, Side.HOST, certain=False)
             if self._uses.moves_parts(function, binding.name):
                 return Value(Kind.TENSOR, Side.UNKNOWN, certain=False)
+            if self._kinds.shape_numbers.are_handed_in(function, binding.name):
+                return HOST._replace(certain=False)  # `for block in self.blocks: x = block(x, x.shape)`
             return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False)
         return UNKNOWN
 
