@@ -72,7 +72,7 @@ class Gates:
                 isinstance(ancestor, ast.If)
                 and self._tree.in_body(ancestor, child)
                 and ancestor not in passed_over
-                and self._is_interval(ancestor.test)
+                and (self._is_interval(ancestor.test) or self._asks_for_turn(ancestor.test, loops))
                 and not self._asks_for_part(ancestor, loops)
                 and not self._asks_for_item(ancestor, loops)
             ):
@@ -130,6 +130,27 @@ class Gates:
             return False
         counter = self._counters.of(loop)
         return any(isinstance(node, ast.Name) and node.id == counter for node in ast.walk(branch.test))
+
+    def _asks_for_turn(self, test: ast.expr, loops: Container[ast.AST]) -> bool:
+        """``if step == 0:`` of a parameter for which each call gives the number of a turn of one of these loops."""
+        if isinstance(test, ast.BoolOp):
+            return isinstance(test.op, ast.And) and any(self._asks_for_turn(value, loops) for value in test.values)
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+            return False
+        return any(self._is_given_turn(side, loops) for side in (test.left, test.comparators[0]))
+
+    def _is_given_turn(self, node: ast.expr, loops: Container[ast.AST]) -> bool:
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(function, FUNCTIONS):
+            return False
+        given = self._definitions.arguments.of(function, bindings[0].name)
+        return bool(given) and all(isinstance(item, ast.Name) and self._numbers_turn(item, loops) for item in given)
+
+    def _numbers_turn(self, name: ast.Name, loops: Container[ast.AST]) -> bool:
+        """Whether a name counts the turns of one of these loops, which is around it."""
+        around = (one for one in self._tree.ancestors(name) if isinstance(one, LOOPS) and one in loops)
+        return any(self._counters.of(loop) == name.id for loop in around)
 
     def _is_interval(self, test: ast.expr) -> bool:
         """``step % n == 0`` in any of its spellings, alone or and-ed, and the last or first turn."""
@@ -240,7 +261,13 @@ class Gates:
         owner = self._tree.class_of(node)
         if owner is None or not is_of_self(node):
             return False
-        return any(map(_is_raised, self._names.attribute_bindings(owner, node.attr)))
+        bindings = self._names.attribute_bindings(owner, node.attr)
+        return any(_is_raised(binding) or self._is_number(binding) for binding in bindings)
+
+    def _is_number(self, binding: Binding) -> bool:
+        """``for self.step, batch in enumerate(loader)``"""
+        is_first = binding.kind == "loop" and binding.path == (0,)
+        return is_first and binding.value is not None and self._counters.is_numbered(binding.value)
 
     def _is_counter(self, name: ast.Name) -> bool:
         """Whether a name counts turns: bound by ``enumerate`` or ``range``, stepped by ``+= 1``, or ``j = i // 4``."""
