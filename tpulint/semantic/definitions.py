@@ -90,7 +90,12 @@ class Definitions:
         if isinstance(func, ast.Attribute):
             own = self.method_named(func) or self._callees.as_given(func) or self._object_called(func)
             return own or self.applied(func)
-        return self._callees.as_given(func) if isinstance(func, ast.Call) else None
+        return self._callees.as_given(func) or self._made_and_called(func) if isinstance(func, ast.Call) else None
+
+    def _made_and_called(self, made: ast.Call) -> FunctionNode | None:
+        """What ``Loss()(x, y)`` runs, of a class of this file whose objects are called."""
+        owner = self.class_called(made) if _CALL in self._function_names else None
+        return None if owner is None else self.method(owner, _CALL)
 
     def _defined_last(self, bindings: list[Binding], name: ast.Name) -> FunctionNode | None:
         """The function that a name means from its definition on, where all else that it was at the top stands before.
