@@ -260,7 +260,9 @@ class ElementValues:
                 return UNKNOWN
             placed = self._kinds.placed(node.func.value, None, depth)
             return placed if placed.kind is not Kind.UNKNOWN else self._kinds.content(node.func.value, None, depth)
-        return self._kinds.content(node, None, depth) if not path else UNKNOWN
+        if not path or depth > LARGEST_DEPTH - 2:
+            return self._kinds.content(node, None, depth) if not path else UNKNOWN
+        return join(self.part(item, path, depth + 2) for item in self._kinds.contents.of(node))
 
     def _is_asked_for_parts(self, call: ast.Call, method: ast.Attribute, depth: int) -> bool:
         """Whether what is asked for its parts is a module: PyTorch has some of these methods for nothing else."""
