@@ -72,7 +72,7 @@ class Contents:
         return list(dict.fromkeys(containers))
 
     def _gone_through(self, node: ast.expr, path: Sequence[int], depth: int) -> list[ast.expr]:
-        """What a loop gives a variable: of ``for i, (a, b) in enumerate(pairs)``, ``for t, row in zip(targets, rows)``."""
+        """What a loop gives a variable: in ``for i, (a, b) in enumerate(pairs)``, ``for t, o in zip(rows, lines)``."""
         name = self._names.qualified(node.func) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and name == "builtins.enumerate" and node.args and path[:1] == (1,):
             return self._gone_through(node.args[0], path[1:], depth + 1)
