@@ -296,3 +296,47 @@ for x in loader:
 def test_batches_whose_parts_a_forward_pass_moves(tmp_path: Path, made: str, is_told: bool) -> None:
     text = UNPACKED.format(made=made, mark="  # TPU101" if is_told else "")
     agree(tmp_path, "TPU101", main=text)
+
+
+MADE = """\
+import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def forward(self, x, shapes):
+        self.show(shapes)
+        return x
+
+    def show(self, shapes):
+        print(shapes.sum().item()){mark}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(8, 2)
+        self.encoder = Encoder()
+
+    def forward(self, x):
+        shapes = {made}
+        return self.lin(self.encoder(x, shapes))
+
+net = Net().cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in loader:
+    optimizer.zero_grad()
+    net(x.cuda()).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("torch.zeros(3, device=x.device)", True),
+        ("torch.as_tensor([3, 4], device='cuda')", True),
+        ("torch.tensor([3, 4], device='cpu')", False),
+        ("torch.tensor([3, 4])", False),
+    ],
+)
+def test_tensors_made_on_the_device_and_handed_on(tmp_path: Path, made: str, is_told: bool) -> None:
+    agree(tmp_path, "TPU101", train=MADE.format(made=made, mark="  # TPU101" if is_told else ""))
