@@ -427,3 +427,57 @@ def test_what_a_class_above_the_base_class_keeps(tmp_path: Path, where: str) -> 
 def test_what_a_class_above_an_unknown_base_class_keeps(tmp_path: Path) -> None:
     above = "    from base import Trainer\n    from elsewhere import wrapped\n" + MIDDLE.format("wrapped(Trainer)")
     agree(tmp_path, "TPU101", base=GRAND, nets=NETS.format(""), sub=SUB.format("middle", ""), middle=above)
+
+
+LEAVES_UPDATE = """\
+    import torch
+    from torch.utils.data import DataLoader
+
+
+    class Trainer:
+        def __init__(self, net, samples):
+            self.loader = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+            self.optimizer = torch.optim.Adam(net.parameters())
+    ASKED
+        def start(self):
+            for data in self.loader:  # TPU301
+                losses = self.train_step(data)
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+                self.show(losses)
+
+        def show(self, losses):
+            pass
+    """
+GOES_BACKWARD = """\
+    import torch
+    from trainers.base import Trainer
+
+    net = torch.nn.Linear(3, 3).cuda()
+
+
+    class Own(Trainer):
+        def train_step(self, data):
+            loss = net(data.cuda()).pow(2).mean()
+            loss.backward()
+            return {"loss": loss.item()}  # TPU101
+
+        def once(self, data):
+            return net(data.cuda()).mean().item()
+
+
+    Own(net, torch.ones(64, 3)).start()
+    """
+
+
+@pytest.mark.parametrize("asked", ["raise NotImplementedError", "pass", ""])
+def test_a_backward_pass_whose_update_is_the_base_class_s(tmp_path: Path, asked: str) -> None:
+    """Also where the base class has no method of the name; without the backward pass nothing is trained."""
+    codes = "TPU301,TPU501,TPU101"
+    method = f"\n        def train_step(self, data):\n            {asked}\n" if asked else ""
+    base = LEAVES_UPDATE.replace("    ASKED\n", method)
+    (tmp_path / "trainers").mkdir()
+    agree(tmp_path, codes, **{"trainers/base": base, "main": GOES_BACKWARD})
+    plain = "\n".join(line.partition("  # TPU")[0] for line in base.splitlines())
+    own = GOES_BACKWARD.replace("loss.backward()", "self.losses.append(loss)").replace("  # TPU101", "")
+    agree(tmp_path, codes, **{"trainers/base": plain, "main": own})

@@ -206,6 +206,8 @@ class OutsideCall(NamedTuple):
     """Parameters that are given what a function nobody sees into made of tensors of the device, or a dict of such."""
     ends_step: bool = False
     """Whether the loop that makes the call has a boundary, be it that only what it calls trains."""
+    leaves_update: bool = False
+    """Whether a class that replaces a method leaves the update of what it trains to those that call the method."""
 
 
 class OutgoingCall(NamedTuple):
