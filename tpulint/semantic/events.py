@@ -335,7 +335,7 @@ class EventMap:
         parts = delegated.of(call, self._modes)
         if not parts:
             return
-        may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
+        may_be_losses = (Kind.TENSOR, Kind.UNKNOWN, Kind.HOST)  # also a dictionary of losses, or a factor of one
         runs_backward = all(
             (part.losses or part.has_own_loss)
             and all(self._kinds.value(item).kind in may_be_losses for item in part.losses)
