@@ -3147,3 +3147,33 @@ def test_defaults_tell_what_is_kept(tmp_path: Path) -> None:
     Trainer(args).train(loader)
     """
     agree(tmp_path, main=SETUP + program)
+
+
+@pytest.mark.parametrize("shown", ['getattr(net, "module", net).size()', "net.train().size()", "made.size()"])
+@pytest.mark.parametrize("kind", ["Net", "Other"])
+def test_methods_of_what_is_under_a_wrapper(tmp_path: Path, shown: str, kind: str) -> None:
+    """Of a class nobody sees nothing is told."""
+    program = f"""
+    from elsewhere import Other
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 1)
+
+        def forward(self, x):
+            return self.layer(x)
+
+        def size(self):
+            return self.layer.weight.norm().item(){"  # TPU101" if kind == "Net" else ""}
+
+    net = {kind}().to(device)
+    made = getattr(net, "module", net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.mse_loss(net(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        print({shown})
+    """
+    agree(tmp_path, "TPU101", main=SETUP + program)

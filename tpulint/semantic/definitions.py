@@ -179,13 +179,10 @@ class Definitions:
         if is_super(node.value):
             owner = self._tree.class_of(node)
             return None if owner is None else self._method_above(owner, node.attr)
-        if isinstance(node.value, ast.Call):  # `Solver(f, y).integrate(end)`
-            made = self.class_called(node.value)
-            return None if made is None else self.method(made, node.attr)
-        if not isinstance(node.value, ast.Name | ast.Attribute):
+        if not isinstance(node.value, ast.Call | ast.Name | ast.Attribute):
             return None
-        # A method that several classes have from one of them is the same for all.
-        found = {self.method(owner, node.attr) for owner in self.classes.of_variable(node.value)}
+        # `Solver(f, y).integrate(end)`; a method that several classes have from one of them is the same for all.
+        found = {self.method(owner, node.attr) for owner in self.classes.made(node.value)}
         return found.pop() if len(found) == 1 else None
 
     def functions_of_several(self, call: ast.Call) -> list[FunctionNode]:

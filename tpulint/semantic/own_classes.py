@@ -119,10 +119,10 @@ class OwnClasses:
         if isinstance(value, ast.Call):
             if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
                 return self.made(value.args[0], depth)
+            if self._names.qualified(value.func) == "builtins.getattr":  # `getattr(model, "module", model)`
+                return self.made(value.args[2], depth) if len(value.args) == 3 else ()
             owner = self._definitions.class_called(value) or self._loaded(value)
             return self._chosen(value.func) if owner is None else (owner,)
-        if isinstance(value, ast.Call) and self._names.qualified(value.func) == "builtins.getattr":
-            return self.made(value.args[2], depth) if len(value.args) == 3 else ()
         if isinstance(value, ast.IfExp):
             sides = self.made(value.body, depth), self.made(value.orelse, depth)
             return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
