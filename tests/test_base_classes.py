@@ -358,3 +358,126 @@ def test_base_classes_of_any_name_whose_files_train(tmp_path: Path, base: str, s
         "main": "from discrete import Discrete\nDiscrete().run(batches)\n",
     }
     agree(tmp_path, "TPU101", **files)
+
+
+GRAND = """\
+    import torch
+    from nets import Net
+
+    class Trainer:
+        def __init__(self, loader, size):
+            self.device = torch.device("cuda")
+            self.loader = loader
+            self.model = torch.nn.Linear(size, 4).to(self.device)
+            self.net = Net(size)
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+        def parse(self, batch):
+            return batch["x"].to(self.device), batch["y"].to(self.device)
+
+        def backward_and_update(self, loss):
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+        def train(self):
+            for batch in self.loader:
+                self.step(batch)
+    """
+NETS = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.linear = nn.Linear(size, 4)
+
+        def forward(self, x):
+            y = self.linear(x)
+            return y / y.max().item(){}
+    """
+SUB = """\
+    import torch.nn.functional as F
+    from {} import Middle
+
+    class Own(Middle):
+        def step(self, batch):
+            x, y = self.parse(batch)
+            out = self.model(x)
+            loss = F.cross_entropy(out + self.net(x), y)
+            self.backward_and_update(loss)
+            return (out.argmax(1) == y).sum().item(){}
+    """
+MIDDLE = """\
+
+    class Middle({}):
+        def name(self):
+            return "middle"
+    """
+
+
+@pytest.mark.parametrize("where", ["base", "middle"])
+def test_what_a_class_above_the_base_class_keeps(tmp_path: Path, where: str) -> None:
+    files = {"base": GRAND, "nets": NETS.format("  # TPU101"), "sub": SUB.format(where, "  # TPU101")}
+    above = MIDDLE.format("Trainer")
+    files[where] = GRAND + above if where == "base" else "    from base import Trainer\n" + above
+    agree(tmp_path, "TPU101", **files)
+
+
+def test_what_a_class_above_an_unknown_base_class_keeps(tmp_path: Path) -> None:
+    above = "    from base import Trainer\n    from elsewhere import wrapped\n" + MIDDLE.format("wrapped(Trainer)")
+    agree(tmp_path, "TPU101", base=GRAND, nets=NETS.format(""), sub=SUB.format("middle", ""), middle=above)
+
+
+LEAVES_UPDATE = """\
+    import torch
+    from torch.utils.data import DataLoader
+
+
+    class Trainer:
+        def __init__(self, net, samples):
+            self.loader = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+            self.optimizer = torch.optim.Adam(net.parameters())
+    ASKED
+        def start(self):
+            for data in self.loader:  # TPU301
+                losses = self.train_step(data)
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+                self.show(losses)
+
+        def show(self, losses):
+            pass
+    """
+GOES_BACKWARD = """\
+    import torch
+    from trainers.base import Trainer
+
+    net = torch.nn.Linear(3, 3).cuda()
+
+
+    class Own(Trainer):
+        def train_step(self, data):
+            loss = net(data.cuda()).pow(2).mean()
+            loss.backward()
+            return {"loss": loss.item()}  # TPU101
+
+        def once(self, data):
+            return net(data.cuda()).mean().item()
+
+
+    Own(net, torch.ones(64, 3)).start()
+    """
+
+
+@pytest.mark.parametrize("asked", ["raise NotImplementedError", "pass", ""])
+def test_a_backward_pass_whose_update_is_the_base_class_s(tmp_path: Path, asked: str) -> None:
+    """Also where the base class has no method of the name; without the backward pass nothing is trained."""
+    codes = "TPU301,TPU501,TPU101"
+    method = f"\n        def train_step(self, data):\n            {asked}\n" if asked else ""
+    base = LEAVES_UPDATE.replace("    ASKED\n", method)
+    (tmp_path / "trainers").mkdir()
+    agree(tmp_path, codes, **{"trainers/base": base, "main": GOES_BACKWARD})
+    plain = "\n".join(line.partition("  # TPU")[0] for line in base.splitlines())
+    own = GOES_BACKWARD.replace("loss.backward()", "self.losses.append(loss)").replace("  # TPU101", "")
+    agree(tmp_path, codes, **{"trainers/base": plain, "main": own})

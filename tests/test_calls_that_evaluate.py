@@ -62,3 +62,50 @@ def test_constants_with_which_nothing_is_trained(tmp_path: Path, condition: str,
 def test_what_may_train(tmp_path: Path, given: str) -> None:
     program = SETUP + LOADERS.replace("GIVEN", given).replace("TPU516", "TPU501")
     agree(tmp_path, "TPU501,TPU516", main=dedent(EPOCH.replace("CONDITION", "train")) + dedent(program))
+
+
+CHOOSING = """\
+def run_epoch(first, second, model, optimizer, train):
+    CHOICE
+    for x, y in SOURCE:
+        loss = ((model(x.to("cuda")) - y.to("cuda")) ** 2).mean()
+        if train:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+"""
+
+CHOSEN = """\
+from torch.utils.data import DataLoader
+
+first = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+second = DataLoader(checked, batch_size=8)  # TPU516
+for epoch in range(3):
+    run_epoch(first, second, model, optimizer, True)
+    run_epoch(first, second, model, optimizer, False)
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "source"),
+    [
+        ("loader = first if train else second", "loader"),
+        ("if train:\n        loader = first\n    else:\n        loader = second", "enumerate(loader)"),
+        ("loader = second\n    if train:\n        loader = first", "loader"),
+        ("loader = second if not train else first", "tqdm(loader)"),
+        ("pass", "(first if train else second)"),
+    ],
+)
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_loaders_chosen_where_nothing_is_trained(tmp_path: Path, choice: str, source: str, is_apart: bool) -> None:
+    epoch = CHOOSING.replace("CHOICE", choice).replace("SOURCE", source)
+    setup = dedent(SETUP) + "from tqdm import tqdm\n"
+    files = {"main": setup + ("from epochs import run_epoch\n" if is_apart else epoch) + CHOSEN}
+    if is_apart:
+        files["epochs"] = "from tqdm import tqdm\n\n" + epoch
+    agree(tmp_path, "TPU501,TPU516", **files)
+
+
+def test_loaders_chosen_by_something_else(tmp_path: Path) -> None:
+    epoch = CHOOSING.replace("CHOICE", "loader = first if is_large else second").replace("SOURCE", "loader")
+    agree(tmp_path, "TPU501,TPU516", main=dedent(SETUP) + epoch + CHOSEN.replace("TPU516", "TPU501"))

@@ -677,6 +677,8 @@ def test_numbers_of_torch_that_are_elements_of_what_is_moved(tmp_path: Path) -> 
         g = torch.addmm(out, out, out, beta=level)  # TPU101
         h = out.masked_fill(out > 0, level).lerp(out, level).clamp(min=level) / level
         i = torch.where(out > 0, out, level).pow(level).clamp_min(level)
+        k = out.topk((x > 0).sum())  # TPU101
+        l = torch.kthvalue(out, k=2)[0] + out.topk(x.shape[0])[0]
         j = F.dropout(out, 0.5) + F.pad(out, (1, 1), "constant", 0.0)
         F.mse_loss(out, y).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), level)  # TPU101

@@ -433,3 +433,36 @@ def test_a_helper_that_updates_by_itself_is_no_half_of_a_step(tmp_path: Path) ->
                 optimizer.step()
         """
     agree(tmp_path, select="TPU301", helper=helper, train=train)
+
+
+@pytest.mark.parametrize(
+    ("taken", "given", "is_told"),
+    [
+        ('losses["main"].backward()', '{"main": loss}', True),
+        ("losses[0].backward()", "[loss]", True),
+        ('torch.autograd.backward(losses["main"])', "dict(main=loss)", True),
+        ('loss = losses["all"]["main"]\n        loss.backward()', '{"all": {"main": loss}}', True),
+        ('losses["main"].detach()', '{"main": loss}', False),
+    ],
+)
+def test_a_function_that_is_given_losses_in_a_collection(tmp_path: Path, taken: str, given: str, is_told: bool) -> None:
+    helper = f"""
+    import torch
+
+    def go_back(losses):
+        {taken}
+    """
+    program = f"""
+    import torch
+    from helper import go_back
+
+    model = torch.nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in torch.rand(64, 8, 4):{"  # TPU301" if is_told else ""}
+        loss = model(x.cuda()).mean()
+        optimizer.zero_grad()
+        go_back({given})
+        optimizer.step()
+        print(loss.item()){"  # TPU101" if is_told else ""}
+    """
+    agree(tmp_path, "TPU301,TPU101", helper=helper, main=program)

@@ -88,6 +88,31 @@ def test_classes_of_which_the_last_batch_is_not_known(text: str) -> None:
     assert _said(text) == [text.splitlines()[-1]]
 
 
+KNOWS_ALL = """\
+class TextLoader(DataLoader):
+    def __init__(self, data, batch_size=1, shuffle=False, start=0{more}):
+        self.start = start
+        super().__init__(data, batch_size=batch_size, shuffle=shuffle{handed})
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "handed", "codes", "last"),
+    [
+        ("", "", ["TPU501"], "data, batch_size=8, shuffle=True"),  # its call cannot say it
+        ("", ", drop_last=True", [], "data, batch_size=8, shuffle=True"),
+        (", drop_last=True", ", drop_last=drop_last", [], "data, batch_size=8, shuffle=True"),
+        (", drop_last=False", ", drop_last=drop_last", [], "data, batch_size=8, shuffle=True, drop_last=True"),
+    ],
+)
+def test_classes_that_name_all_that_they_hand_on(more: str, handed: str, codes: list[str], last: str) -> None:
+    made = KNOWS_ALL.format(more=more, handed=handed)
+    text = TRAINING + made + "train(TextLoader(data, batch_size=8, shuffle=True))\n"
+    assert _said(text) == [*codes, f"train(TextLoader({last}))"]
+
+
 def test_what_shuffles_is_not_told_by_its_place() -> None:
     """The third argument of the class is no ``shuffle``."""
     text = _written(CALL).replace(f"train({CALL})", "def start(count):\n    train(TextLoader(0, data, count, True))\n")

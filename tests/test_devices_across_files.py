@@ -1149,3 +1149,25 @@ def test_a_module_of_functions_takes_no_device_when_it_is_imported(
     files["main.py"] = LAUNCHER if is_imported else "import torch\n"
     is_script = not is_imported and "__name__" not in logger
     assert ("\ndevice = torch_xla.device()\n" in fixed(tmp_path, files)["lib/helpers.py"]) is is_script
+
+
+PLACING = """\
+def place(x, device="cuda"):
+    return x.to(device)
+
+
+def put(x):
+    return x.to("cuda:0", non_blocking=True)
+"""
+
+
+@pytest.mark.parametrize("use", ["net(place(x)) + net(put(x))", "net(x)"])
+def test_devices_that_a_file_without_torch_moves_to(tmp_path: Path, use: str) -> None:
+    """What others give it are tensors; where nobody is seen to give it anything, nobody knows."""
+    start = "import torch\nfrom placing import place, put\n\nnet = torch.nn.Linear(4, 2).cuda()\n"
+    loop = f"for x in torch.ones(3, 2, 4):\n    loss = ({use}).sum()\n    loss.backward()\n    optimizer.step()\n"
+    files = {"placing.py": PLACING, "main.py": f"{start}optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n{loop}"}
+    ported = fixed(tmp_path, files)["placing.py"]
+    is_told = "place" in use
+    assert ('device="xla"):\n    return x.to' in ported) is is_told
+    assert ('x.to("xla", non_blocking=True)' in ported) is is_told

@@ -509,6 +509,77 @@ def test_first_turn_that_an_attribute_counts_is_rare(tmp_path: Path) -> None:
     """)  # fmt: skip
 
 
+def test_first_turn_that_a_step_method_asks_for_is_rare(tmp_path: Path) -> None:
+    """By a parameter that all calls give the number of the turn, or an attribute that the loop sets."""
+    alone(tmp_path, """
+        class Training:
+            def __init__(self, loader):
+                self.net = nn.Linear(4, 2).to(device)
+                self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                self.bar = enumerate(loader)
+                if shown:
+                    self.bar = tqdm(self.bar)
+
+            def run(self):
+                for self.step, x in self.bar:
+                    self.update(self.net(x.to(device)), self.step)
+
+            def other(self, loader):
+                for step, x in enumerate(loader):
+                    out = self.net(x.to(device))
+                    self.update(out, step)
+                    for i, part in enumerate(parts):
+                        self.look(out, i, step)
+
+            def update(self, out, step):
+                self.optimizer.zero_grad()
+                out.mean().backward()
+                self.optimizer.step()
+                if self.step == 0:
+                    self.draw(out)
+
+            def look(self, out, i, step):
+                if shown and step == 0:
+                    self.draw(out)
+                if i == 0:
+                    keep(out.cpu())  # TPU101
+
+            def draw(self, out):
+                draw(out.cpu())
+
+        from tqdm import tqdm
+    """)  # fmt: skip
+
+
+def test_what_a_forward_pass_calls_at_an_interval_is_rare(tmp_path: Path) -> None:
+    alone(tmp_path, """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(4, 2)
+
+            def rarely(self, x):
+                draw(x.sum().item())
+
+            def always(self, x):
+                draw(x.sum().item())  # TPU101
+
+            def forward(self, x, step):
+                if step % 100 == 0:
+                    self.rarely(x)
+                    self.always(x)
+                self.always(x)
+                return self.lin(x)
+
+        net = Net().to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step, x in enumerate(batches):
+            optimizer.zero_grad()
+            net(x.to(device), step).mean().backward()
+            optimizer.step()
+    """)  # fmt: skip
+
+
 # ---------------------------------------------------------------- what is a tensor
 
 

@@ -860,3 +860,107 @@ def test_a_forward_pass_that_goes_through_the_samples_of_its_batch(
         encoder = Encoder().cuda()
         """
     agree(tmp_path, select="TPU302", layers=layers)
+
+
+LEFT_ON_HOST = """\
+import torch
+from torch import nn
+
+def make(n):
+    return nn.Sequential(nn.Embedding(n, 8), nn.Linear(8, n))
+
+def inference():
+    model = make(11)
+    model.eval()
+    tokens = torch.zeros(1, 1).long(){setup}
+    for i in range(9):{mark}
+        out = model(tokens)[:, -1]
+        tokens = torch.cat([tokens, out.argmax(-1, keepdim=True)], dim=1)
+    print(tokens)
+
+def main(loader):
+    model = make(100)
+    model.cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(model(x.cuda()).mean(1), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "is_told"),
+    [("", False), ("\n    tokens, model = tokens.cuda(), model.cuda()", True), ("\n    prepare(model)", True)],
+)
+def test_models_that_a_function_makes_and_leaves_on_the_host(tmp_path: Path, setup: str, is_told: bool) -> None:
+    agree(tmp_path, "TPU302", main=LEFT_ON_HOST.format(setup=setup, mark="  # TPU302" if is_told else ""))
+
+
+ACTING = """\
+import torch
+from torch import nn
+
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.actor = nn.Linear(4, 2)
+
+    def act(self, state):
+        return self.actor(state).argmax(-1)
+
+    def start(self, state):
+        return state * 2
+
+device = torch.device("cuda")
+agent = Agent().to(device)
+optimizer = torch.optim.Adam(agent.parameters())
+states = torch.zeros(128, 4, device=device)
+for turn in range(100):
+    for t in range(128):{mark}
+        with torch.no_grad():
+            action = agent.{method}(states[0])
+        state = environment.step(action.cpu().numpy()){read}
+    for batch in loader:
+        loss = agent.act(batch.to(device)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("method", "is_told"), [("act", True), ("start", False)])
+def test_methods_that_run_a_part_of_a_model(tmp_path: Path, method: str, is_told: bool) -> None:
+    marks = ("  # TPU302", "  # TPU101") if is_told else ("", "")
+    agree(tmp_path, "TPU302,TPU101", main=ACTING.format(method=method, mark=marks[0], read=marks[1]))
+
+
+@pytest.mark.parametrize(
+    ("source", "is_told"),
+    [
+        ("zip(data.image_batches, data.label_batches)", True),
+        ("batches", True),
+        ("range(8)", False),  # rounds of samples
+    ],
+)
+def test_samples_of_each_batch(tmp_path: Path, source: str, is_told: bool) -> None:
+    """What stands around the loop over samples is read once for each batch."""
+    target = "x, y" if "zip" in source else "x"
+    train = f"""\
+        import torch
+        from torch import nn
+
+        model = nn.Linear(4, 4).cuda()
+
+        def test(data, batches):
+            model.eval()
+            with torch.no_grad():
+                for i, {f"({target})" if "," in target else target} in enumerate({source}):
+                    x = torch.tensor(x).cuda()
+                    print(x.cpu().numpy()){"  # TPU101" if is_told else ""}
+                    for _ in range(20):
+                        print(model(x).cpu().numpy())  # TPU101
+                    print(model.forward(x).max().item()){"  # TPU101" if is_told else ""}
+        """
+    agree(tmp_path, select="TPU101", train=train)

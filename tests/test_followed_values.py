@@ -3082,3 +3082,98 @@ def test_what_is_moved_to_where_a_parameter_is(tmp_path: Path) -> None:
         learn(memory.sample())
     """
     agree(tmp_path, main=SETUP + program, actor=actor)
+
+
+def test_what_is_sorted(tmp_path: Path) -> None:
+    program = """
+    for x in loader:
+        losses = {"first": model(x.to(device)).mean()}
+        losses["first"].backward()
+        optimizer.step()
+        for name, value in sorted(losses.items(), key=lambda item: item[0]):
+            print(name, value.item())  # TPU101
+        for name in sorted(losses):
+            print(name)
+
+
+    def train(model, loader, optimizer):
+        for x, y in loader:
+            x, y = x.cuda(), y.cuda()
+            parts = model(x, y)
+            loss = parts["first"]
+            loss.backward()
+            optimizer.step()
+            for name, value in sorted(parts.items()):
+                print(name, value.item())  # TPU101
+    """
+    agree(tmp_path, main=SETUP + program)
+
+
+def test_defaults_tell_what_is_kept(tmp_path: Path) -> None:
+    """Of a parameter that no call gives, and of an option that may not be there."""
+    program = """
+    class Loss:
+        def __init__(self):
+            self.criterion = nn.NLLLoss()
+            self.sum = 0
+
+        def add(self, out, y):
+            self.sum = self.criterion(out, y)
+
+        def get(self):
+            return self.sum.item()  # TPU101
+
+
+    class Trainer:
+        def __init__(self, args, loss=Loss()):
+            self.loss = loss
+            self.other = getattr(args, "criterion", nn.MSELoss())
+            self.name = getattr(args, "name", "net")
+
+        def step(self, x, y):
+            out = model(x)
+            self.loss.add(out, y)
+            extra = self.other(out, y)
+            print(extra.item())  # TPU101
+            optimizer.zero_grad()
+            self.loss.sum.backward()
+            optimizer.step()
+            return self.loss.get()
+
+        def train(self, loader):
+            for x, y in loader:
+                self.step(x.to(device), y.to(device))
+
+    Trainer(args).train(loader)
+    """
+    agree(tmp_path, main=SETUP + program)
+
+
+@pytest.mark.parametrize("shown", ['getattr(net, "module", net).size()', "net.train().size()", "made.size()"])
+@pytest.mark.parametrize("kind", ["Net", "Other"])
+def test_methods_of_what_is_under_a_wrapper(tmp_path: Path, shown: str, kind: str) -> None:
+    """Of a class nobody sees nothing is told."""
+    program = f"""
+    from elsewhere import Other
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 1)
+
+        def forward(self, x):
+            return self.layer(x)
+
+        def size(self):
+            return self.layer.weight.norm().item(){"  # TPU101" if kind == "Net" else ""}
+
+    net = {kind}().to(device)
+    made = getattr(net, "module", net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.mse_loss(net(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        print({shown})
+    """
+    agree(tmp_path, "TPU101", main=SETUP + program)

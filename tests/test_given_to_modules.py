@@ -177,3 +177,166 @@ def test_a_place_of_what_a_forward_pass_takes_with_a_star(tmp_path: Path) -> Non
     )
     text = text.replace("        largest = y.max().item()\n", "").replace(" / largest", "")
     agree(tmp_path, "TPU101", main=text.replace("def forward(self, *inputs)", method + "def forward(self, *inputs)"))
+
+
+@pytest.mark.parametrize("returned", ["[x.shape[0], 2]", "[n, 2]"])
+def test_numbers_beside_the_tensors_that_stars_give(tmp_path: Path, returned: str) -> None:
+    """A list of sizes that a forward pass returns, and a number that it is given at a place of ``*inputs``."""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 2)
+
+        def forward(self, *inputs):
+            x, n = inputs
+            print(n)
+            print(x)  # TPU102
+            return self.layer(x), {returned}
+
+    class Criterion(nn.Module):
+        def forward(self, out, sizes, y):
+            print(sizes, int(sizes[0]))
+            print(y.sum().item())  # TPU101
+            return (out.sum() - y.sum()) * int(sizes[0])
+
+    net = Net().to("cuda")
+    criterion = Criterion()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        outs = net(x.to("cuda"), 3)
+        criterion(*outs, y.to("cuda")).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101,TPU102", main=program)
+
+
+DROPPED = """\
+import torch
+from torch import nn
+
+class Drop(nn.Module):
+    def forward(self, x, rate):
+        return x * torch.distributions.Bernoulli(rate).sample(x.shape).to(x.device){mark}
+
+class Net(nn.Module):
+    def __init__(self, rate{default}):
+        super().__init__()
+        self.layer, self.drop, self.rate = nn.Linear(4, 2), Drop(), rate
+
+    def forward(self, x):
+        x = self.layer(x)
+        rate = max(1 - self.rate, 0.5) / x.size(1)
+        return self.drop(x, {given})
+
+model = {made}.to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x.to("cuda")).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "made", "given", "is_told"),
+    [
+        ("=0.1", "Net()", "rate", False),
+        ("=0.1", "Net(rates[0])", "rate", False),
+        ("=0.1", "Net(torch.ones(4, device='cuda'))", "rate", True),
+        ("=0.1", "Net()", "x.sigmoid()", True),
+    ],
+)
+def test_numbers_that_objects_are_made_with(tmp_path: Path, default: str, made: str, given: str, is_told: bool) -> None:
+    text = DROPPED.format(default=default, made=made, given=given, mark="  # TPU131" if is_told else "")
+    agree(tmp_path, "TPU131", main=text)
+
+
+UNPACKED = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, batch):
+        atoms, counts = batch
+        parts = []
+        for i in range(4):
+            parts.append(atoms[i, : counts[i].item()]){mark}
+        return self.layer({made}).mean()
+
+model = Net().to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("torch.cat(parts).to(device)", False),
+        ("torch.cat(parts)", True),
+        ("torch.cat(parts).to(torch.float)", True),
+        ("torch.cat(parts) + torch.ones(4).to(device)", True),
+    ],
+)
+def test_batches_whose_parts_a_forward_pass_moves(tmp_path: Path, made: str, is_told: bool) -> None:
+    text = UNPACKED.format(made=made, mark="  # TPU101" if is_told else "")
+    agree(tmp_path, "TPU101", main=text)
+
+
+MADE = """\
+import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def forward(self, x, shapes):
+        self.show(shapes)
+        return x
+
+    def show(self, shapes):
+        print(shapes.sum().item()){mark}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(8, 2)
+        self.encoder = Encoder()
+
+    def forward(self, x):
+        shapes = {made}
+        return self.lin(self.encoder(x, shapes))
+
+net = Net().cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in loader:
+    optimizer.zero_grad()
+    net(x.cuda()).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("torch.zeros(3, device=x.device)", True),
+        ("torch.as_tensor([3, 4], device='cuda')", True),
+        ("torch.tensor([3, 4], device='cpu')", False),
+        ("torch.tensor([3, 4])", False),
+    ],
+)
+def test_tensors_made_on_the_device_and_handed_on(tmp_path: Path, made: str, is_told: bool) -> None:
+    agree(tmp_path, "TPU101", train=MADE.format(made=made, mark="  # TPU101" if is_told else ""))

@@ -6,6 +6,7 @@ Lines of which something must be said are marked with the code of the rule; no o
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -275,6 +276,28 @@ def test_weight_norm_that_is_chosen(tmp_path: Path, parameter: str, choice: str,
     agree(tmp_path, "TPU135", train=program.replace(mark, f"{mark}  # TPU135") if is_told else program)
     tpulint("--fix", "--unsafe-fixes", "--select=TPU135", "train.py", cwd=tmp_path)
     assert ("tpulint_runtime.weight_norm" in (tmp_path / "train.py").read_text()) is is_told
+
+
+def test_weight_norm_that_is_chosen_out_of_two(tmp_path: Path) -> None:
+    """Told once, and left whole where one of the two stays."""
+    program = """\
+    import torch
+    from torch import nn
+    from torch.nn.utils import weight_norm
+    from torch.nn.utils.parametrizations import weight_norm as new_norm
+
+    norm = new_norm if new else weight_norm
+    net = nn.Sequential(norm(nn.Linear(4, 4))).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in loader:
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+    """
+    (tmp_path / "train.py").write_text(dedent(program))
+    told = tpulint("--select=TPU135", "--output-format=concise", "train.py", cwd=tmp_path)
+    assert told.out.count("TPU135") == 1
+    tpulint("--fix", "--unsafe-fixes", "--select=TPU135", "train.py", cwd=tmp_path)
+    assert (tmp_path / "train.py").read_text() == dedent(program)
 
 
 def test_a_batch_that_is_a_dictionary_is_no_tensor_of_the_host(tmp_path: Path) -> None:
@@ -801,3 +824,34 @@ def test_entries_on_the_device_in_a_memory_of_another_file(
         agent.learn(Transition(*zip(*others.sample(32))))
     """.replace("TOLD", "  # TPU226" if is_told else "")
     agree(tmp_path, select="TPU226", train=train, agent=agent, memory=memory)
+
+
+TESTER = """\
+    import torch
+    from torch import nn
+
+    class Tester:
+        def __init__(self):
+            self.model = {model}
+    """
+TEST = """\
+    {imports}
+
+    tester = Tester()
+    rows = []
+    with torch.no_grad():
+        for x in loader:
+            rows.append(tester.model(x.cuda()).cpu().numpy()){mark}
+    """
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+@pytest.mark.parametrize(("model", "mark"), [("nn.Linear(4, 1).cuda().eval()", "  # TPU101"), ("Table()", "")])
+def test_a_model_that_an_object_keeps(tmp_path: Path, is_elsewhere: bool, model: str, mark: str) -> None:
+    """Of what a class is that nobody sees nothing is known."""
+    made = TESTER.format(model=model)
+    if is_elsewhere:
+        imports = "import torch\n    from tester import Tester"
+        agree(tmp_path, "TPU101", tester=made, main=TEST.format(imports=imports, mark=mark))
+    else:
+        agree(tmp_path, "TPU101", main=made + TEST.format(imports="", mark=mark))

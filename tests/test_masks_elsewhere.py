@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import tpulint
+from marked_files import SETUP, agree
 
 TRAINING = """\
 import torch
@@ -53,3 +54,25 @@ def test_masks_of_methods(tmp_path: Path, given: str, told: bool) -> None:
     (tmp_path / "train.py").write_text(text.replace("    part = chosen(y)\n", "").replace("[part]", ""))
     found = tpulint("check", ".", "--select", "TPU203", "--output-format", "concise", cwd=tmp_path)
     assert ("TPU203" in found.out) is told
+
+
+def test_masks_that_a_list_holds(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    for x, y in loader:
+        out = model(x.to(device))
+        masks = []
+        places = []
+        for row in range(4):
+            masks.append(out[row] > 0)
+            places.append(out[row].argmax(-1, keepdim=True))
+        masks = torch.cat(masks)
+        places = torch.cat(places)
+        loss = out.view(-1)[masks].sum() + out.view(-1)[places].sum()  # TPU203
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU203", main=program)

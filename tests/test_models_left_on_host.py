@@ -34,6 +34,18 @@ class Own(nn.Module):
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
 
 
+class Pair(nn.Module):
+    def __init__(self, first, last):
+        super().__init__()
+        self.first, self.last = first, last
+
+    def forward(self, x):
+        return self.last(self.first(x))
+
+
+moved, left, unseen = Net().to(device), nn.Linear(4, 4), prepare(Net())
+
+
 def main(samples):
     model = MADE
     BEFORE
@@ -89,6 +101,8 @@ def run(folder: Path, made: str = "Net()", before: str = "pass", given: str = "x
         ("nn.Sequential(nn.Linear(4, 4), nn.ReLU())", "print(model)"),
         ("Network(4)", "pass"),
         ("Net()", "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"),
+        ("Pair(left, nn.Linear(4, 2))", "pass"),
+        ("nn.Sequential(left, nn.ReLU())", "model.add_module('head', left)"),
     ],
 )
 def test_it_is_moved_where_it_is_made(tmp_path: Path, made: str, before: str) -> None:
@@ -113,6 +127,15 @@ def test_it_is_moved_where_it_is_made(tmp_path: Path, made: str, before: str) ->
         ("Net()", "model.cpu()", "x", "pass"),
         ("Net()", "pass", "x", "model(torch.ones(2, 4))"),
         ("unknown(4)", "pass", "x", "pass"),
+        ("Pair(moved, left)", "pass", "x", "pass"),
+        ("Pair(left, last=unseen)", "pass", "x", "pass"),
+        ("Pair(left, nn.Linear(4, 2))", "left.cuda()", "x", "pass"),
+        ("nn.Sequential(moved, nn.ReLU())", "pass", "x", "pass"),
+        ("nn.Sequential(nn.Linear(4, 4).cuda(), nn.ReLU())", "pass", "x", "pass"),
+        ("nn.Sequential(nn.Linear(4, 4, device=device))", "pass", "x", "pass"),
+        ("nn.Sequential(*list(moved.children()))", "pass", "x", "pass"),
+        ("nn.Sequential()", "model.add_module('first', moved)", "x", "pass"),
+        ("torch.nn.utils.parametrizations.weight_norm(moved.layer)", "pass", "x", "pass"),
     ],
 )
 def test_it_stays_where_something_may_move_it(tmp_path: Path, made: str, before: str, given: str, after: str) -> None:

@@ -608,3 +608,33 @@ def fill({given}):
     strip = 'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(loaded, "module.")'
     assert (f"    '''Load.'''\n    {strip}\n    own =" in text) is is_free
     assert ("nn.DataParallel" in text) is not is_free
+
+
+@pytest.mark.parametrize(
+    ("program", "is_free"),
+    [
+        ("net = nn.DataParallel(net).cuda()\nload(net, path)", True),
+        ("load(nn.DataParallel(net), path)", True),
+        ("net = wrap(net)\nnet.load_state_dict(torch.load(path))", True),
+        ("net = nn.DataParallel(net)\nold = net\nnet = old.cuda()\nnet.load_state_dict(torch.load(path))", True),
+        ("net = nn.DataParallel(net)\nother = net\nother.load_state_dict(torch.load(path))", True),
+        ("self = Trainer()\nself.load(path)", True),
+        # In front of the wrapper, and another model.
+        ("old = net\nold.load_state_dict(torch.load(path))\nnet = nn.DataParallel(net).cuda()", False),
+        ("other = nn.Linear(4, 2)\nnet = nn.DataParallel(net)\nother.load_state_dict(torch.load(path))", False),
+    ],
+)
+def test_states_of_a_wrapper_under_another_name(tmp_path: Path, program: str, is_free: bool) -> None:
+    helpers = {
+        "load": "def load(model, path):\n    model.load_state_dict(torch.load(path))\n",
+        "wrap": "def wrap(given):\n    return nn.DataParallel(given).cuda()\n",
+        "Trainer": (
+            "class Trainer:\n    def __init__(self):\n        self.model = nn.DataParallel(nn.Linear(4, 2)).cuda()\n\n"
+            "    def load(self, path):\n        net = self.model\n        net.load_state_dict(torch.load(path))\n"
+        ),
+    }
+    used = "\n".join(text for name, text in helpers.items() if f"{name}(" in program)
+    start = "import sys\nimport torch\nfrom torch import nn\n\npath = sys.argv[1]\nnet = nn.Linear(4, 2)\n"
+    text = ported(tmp_path, "\n".join([start, used, program, ""]))
+    assert "DataParallel" not in text
+    assert text.count("consume_prefix") == int(is_free)

@@ -456,3 +456,49 @@ def test_parts_that_build_their_optimizer_in_another_file(
         agent.fit(x.to("cuda"))
     """
     agree(tmp_path, "TPU303", main=main, worlds=worlds)
+
+
+@pytest.mark.parametrize(
+    ("kept", "made", "is_told"),
+    [
+        ("self.part = part", "Part()", True),
+        ("self.part = part", "Part().to('cuda')  # TPU303", False),
+        ("self.part = part", "Plain()", False),
+        ("self.width = len(part)", "Part()", False),
+    ],
+)
+def test_given_parts_that_built_their_optimizer_in_another_file(
+    tmp_path: Path, kept: str, made: str, is_told: bool
+) -> None:
+    nets = f"""\
+    import torch
+    from torch import nn
+
+    class Plain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 2)
+
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 2)
+            self.opt = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    class Whole(nn.Module):
+        def __init__(self, part):
+            super().__init__()
+            {kept}
+    """
+    main = f"""\
+    from nets import Part, Plain, Whole
+
+    part = {made}
+    net = Whole(part)
+    net.to("cuda"){"  # TPU303" * is_told}
+    for x in batches:
+        part.opt.zero_grad()
+        net(x.to("cuda")).mean().backward()
+        part.opt.step()
+    """
+    agree(tmp_path, "TPU303", main=main, nets=nets)

@@ -401,6 +401,9 @@ def test_parameters_that_a_module_lists_as_it_is_made(tmp_path: Path, listed: st
 
 
 KEPT = "self.kept = []\n        for n, p in self.named_parameters():\n            self.kept.append((n, p))"
+SPLIT = KEPT.replace("self.kept = []", "self.kept, self.slow = [], []").replace(
+    "self.kept.append((n, p))", "(self.slow if n.startswith('a') else self.kept).append(p)"
+)
 OWN = "self.scale = nn.Parameter(torch.ones(2))\n        self.kept = [self.scale]"
 
 
@@ -409,6 +412,13 @@ OWN = "self.scale = nn.Parameter(torch.ones(2))\n        self.kept = [self.scale
     [
         (KEPT, "for _, p in self.kept:\n            yield p", True),
         (KEPT.replace("(n, p)", "p"), "return self.kept", True),
+        (SPLIT, "return [{'params': self.slow, 'lr': 0.1}, {'params': self.kept}]", True),
+        (SPLIT, "return self.slow + self.kept", True),
+        (
+            SPLIT.replace(".append(p)", ".append(n)"),
+            "return [{'params': self.parameters(), 'names': self.kept}]",
+            False,
+        ),
         (KEPT.replace("(n, p)", "n"), "return [p for n, p in self.named_parameters() if n in self.kept]", False),
         (OWN, "return self.kept", True),
         (OWN.replace("nn.Parameter(torch.ones(2))", "torch.ones(2)"), "return self.kept", False),
@@ -985,3 +995,29 @@ def test_methods_that_give_the_parameters_of_a_class_nobody_sees(groups: str, mo
     text = CHOSEN_MODEL.replace("GROUPS", groups).replace("MOVED", moved)
     result = lint(SourceFile.from_text(text), Settings(select=("TPU303",)), CATALOGUE)
     assert [finding.code for finding in result.findings] == ["TPU303"] * told
+
+
+@pytest.mark.parametrize(
+    ("copied", "rows"), [("copy.deepcopy(net)", ["net.cuda()"]), ("net", ["other.cuda()", "net.cuda()"])]
+)
+def test_a_copy_of_a_model_that_moves_leaves_the_model_where_it_is(
+    tmp_path: Path, copied: str, rows: list[str]
+) -> None:
+    program = f"""\
+import copy
+import torch
+from torch import nn
+
+net = nn.Linear(4, 4)
+other = {copied}
+opt = torch.optim.Adam(net.parameters(), lr=0.1)
+other.cuda()
+net.cuda()
+for x in loader:
+    (net(x.cuda()) - other(x.cuda())).sum().backward()
+    opt.step()
+"""
+    (tmp_path / "train.py").write_text(program)
+    answer = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    told = [int(row.split(":")[1]) for row in answer.out.splitlines() if "TPU303" in row]
+    assert [program.splitlines()[at - 1] for at in told] == rows

@@ -602,3 +602,35 @@ def test_a_few_samples_of_what_a_function_is_given_to_train_on(
         optimizer.step()
     """
     agree(tmp_path, "TPU101", program=SETUP + program)
+
+
+@pytest.mark.parametrize(
+    ("use", "is_told"),
+    [
+        ("print(x.max(), x)", True),
+        ("other = x * 2; print(x)", True),
+        ("mask = x != 0; print(x)", True),
+        ("print(x)", False),
+        ("print(x.num_graphs, x)", False),
+        ("x = x.float(); print(x)", False),
+        ("print(x) if x != 'end' else None", False),
+    ],
+)
+@pytest.mark.parametrize("loop", ["for x in stream:", "for i, x in enumerate(stream):"])
+def test_batch_that_is_dealt_out_whole(tmp_path: Path, loop: str, use: str, is_told: bool) -> None:
+    """A graph, or a record of tensors, moves as well: only what is used as a tensor is one."""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    net = nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    {loop}
+        x = x.cuda()
+        loss = net(x).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        {use}{"  # TPU102" if is_told else ""}
+    """
+    agree(tmp_path, "TPU102", main=program)

@@ -163,3 +163,59 @@ def test_blocks_that_are_unwrapped_around_what_never_runs(tmp_path: Path) -> Non
     )
     tpulint("--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
     assert "\n    return y\n    print(y.item())\n" in path.read_text()
+
+
+FLAGS = """\
+import torch
+
+device = torch.device("xla")
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 2)
+
+    def always(self, x, train):
+        if train:
+            return self.layer(x).mean()
+        return self.layer(x).sum().item()
+
+    def never(self, x, report=False):
+        if not report:
+            return self.layer(x).mean()
+        return self.layer(x).sum().item()
+
+    def both(self, x, train):
+        if train:
+            return self.layer(x).mean()
+        return self.layer(x).sum().item()  # TPU101
+
+    def unknown(self, x, train):
+        if train:
+            return self.layer(x).mean()
+        return self.layer(x).sum().item()  # TPU101
+
+    def handed(self, x, train):
+        if train:
+            return self.layer(x).mean()
+        return self.layer(x).sum().item()  # TPU101
+
+
+net = Net().to(device)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in loader:
+    x = x.to(device)
+    loss = net.always(x, train=True) + net.never(x, report=False) + net.both(x, True) + net.unknown(x, True)
+    loss = loss + net.always(x, True) + net.never(x) + net.handed(x, True)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch_xla.sync()
+print(net.both(x, False), make().unknown(x, False))
+note(net.handed)
+"""
+
+
+def test_branches_of_flags_that_all_calls_give(tmp_path: Path) -> None:
+    agree(tmp_path, READS, main=FLAGS)

@@ -318,7 +318,7 @@ def test_the_cache_gives_back_all_that_is_known_of_calls(tmp_path: Path) -> None
         "Meter.update", "step", True, True, (("value", "TENSOR", "DEVICE"),), "train.py", ((0, "['x']"),), ((),),
         ("at",), ("mask",), (("net", place, "Net"),), ("**",), "step", True, True, True, ("gpu",),
         (("args", place, "device"),), True, ("state",), (("state", "model"),), ("net",), ("verbose",), True, True, True,
-        True, ("values",), True, ("log",),
+        True, ("values",), True, ("log",), True,
     )  # fmt: skip
     assert len(call) == len(OutsideCall._fields)
     assert all(getattr(call, name) != default for name, default in OutsideCall._field_defaults.items())
@@ -1014,6 +1014,7 @@ def test_tensors_that_follow_a_default_of_another_file(tmp_path: Path, setting: 
         ("torch.set_default_device('xla')", True),
         ("def start():\n    torch.set_default_device('xla')", False),
         ("torch.set_default_device('cpu')", False),
+        ("if __name__ == '__main__':\n    torch.set_default_device('xla')", False),
     ],
 )
 def test_a_default_that_a_module_sets_as_it_is_imported(tmp_path: Path, set_in_module: str, told: bool) -> None:
@@ -1023,6 +1024,26 @@ def test_a_default_that_a_module_sets_as_it_is_imported(tmp_path: Path, set_in_m
     (tmp_path / "train.py").write_text(training)
     found = tpulint("check", "--select", "TPU136", "--output-format", "concise", ".", cwd=tmp_path)
     assert ("TPU136" in found.out) is told
+
+
+@pytest.mark.parametrize(
+    ("set_in_module", "told"),
+    [
+        ("torch.set_default_device('cuda')", True),
+        ("def start():\n    torch.set_default_device('cuda')", False),
+        ("if __name__ == '__main__':\n    torch.set_default_device('cuda')", False),
+        ("torch.set_default_device('cpu')", False),
+    ],
+)
+def test_training_on_a_default_that_a_module_sets(tmp_path: Path, set_in_module: str, told: bool) -> None:
+    """Of a file that names no device itself."""
+    (tmp_path / "settings.py").write_text(f"import torch\n\n{set_in_module}\nRATE = 0.1\n")
+    training = "import torch\nfrom settings import RATE\n\nnet = torch.nn.Linear(4, 4)\n"
+    training += "opt = torch.optim.SGD(net.parameters(), lr=RATE)\nfor i in range(3):\n"
+    training += "    net(torch.ones(2, 4)).sum().backward()\n    opt.step()\n"
+    (tmp_path / "train.py").write_text(training)
+    found = tpulint("check", "--select", "TPU301", "--output-format", "concise", ".", cwd=tmp_path)
+    assert ("TPU301" in found.out) is told
 
 
 def test_a_default_of_a_notebook_says_nothing_of_files_that_others_share(tmp_path: Path) -> None:

@@ -309,3 +309,36 @@ USING_LAYERS = """\
 
 def test_parameters_that_another_module_is_given(tmp_path: Path) -> None:
     agree(tmp_path, "TPU304", layers=LAYERS, train=USING_LAYERS)
+
+
+TWO = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+
+class Coder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+
+first, second = Coder(), Coder()
+{tie}
+{move}
+optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.1)
+"""
+TIE = "second.words.weight = first.words.weight"
+BOTH = "first = first.to(device)\nsecond = second.to(device)"
+
+
+@pytest.mark.parametrize(
+    ("tie", "move", "is_told"),
+    [
+        (TIE, BOTH, True),
+        (TIE, "second = second.to(device)", False),  # the first gives its weight away
+        (TIE, "first = first.to(device)", False),
+        (BOTH, TIE, False),
+    ],
+)
+def test_weights_of_two_models_that_are_tied(tmp_path: Path, tie: str, move: str, is_told: bool) -> None:
+    agree(tmp_path, "TPU304", main=TWO.format(tie=tie + "  # TPU304" if is_told else tie, move=move))

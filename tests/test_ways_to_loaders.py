@@ -486,3 +486,37 @@ def test_generators_that_move_each_batch(tmp_path: Path, batches: str, is_told: 
     run_epoch({batches}, model, optimizer)
     """
     agree(tmp_path, CODES, main=SETUP + main, **({"epochs": epoch} if is_elsewhere else {}))
+
+
+@pytest.mark.parametrize("handed", ["[train_loader, test_loader]", "(train_loader, test_loader)", "loaders"])
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_loaders_that_a_function_is_given_in_a_list(tmp_path: Path, handed: str, is_elsewhere: bool) -> None:
+    """And unpacks: what it does not go through stays unnamed."""
+    step = """
+    def train(loaders, steps):
+        first, second = loaders
+        for x, y in first:
+            optimizer.zero_grad()
+            F.mse_loss(model(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            for x, y in second:
+                print(F.mse_loss(model(x.to(device)), y.to(device)))
+    """
+    use = """
+    from torch.utils.data import DataLoader
+
+    def main():
+        train_loader = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+        test_loader = DataLoader(others, batch_size=8)  # TPU516
+        spare = DataLoader(others, batch_size=8)
+        loaders = [train_loader, test_loader]
+        train(HANDED, [spare])
+
+    main()
+    """.replace("HANDED", handed)
+    if is_elsewhere:
+        agree(tmp_path, CODES, main="    from training import train\n" + use, training=SETUP + step)
+    else:
+        agree(tmp_path, CODES, main=SETUP + step + use)

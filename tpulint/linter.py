@@ -15,6 +15,7 @@ from tpulint.relevance import (
     is_run_by_base,
     may_derive_steps,
     may_drive,
+    may_import_steps,
     may_run_steps,
     may_suppress,
     uses_imports,
@@ -85,19 +86,21 @@ def lint(
     """
     text = source.text
     language = language_of(source.path, text)
-    runs_steps = language == PYTHON and _runs_steps(source, surroundings)
+    imports_steps = language == PYTHON and _imports_steps(source, surroundings)
     run_by_base = language == PYTHON and _may_be_run_by_base(source, surroundings)
+    runs_steps = imports_steps and may_run_steps(text)
     is_called = bool(surroundings.calls) or runs_steps or run_by_base
     rules = applicable(text, language, settings, catalogue, is_called)
     if source.cell_starts:
         rules += applicable(text, SHELL, settings, catalogue, False)
 
     def look(changed: SourceFile) -> tuple[Index, list[Finding]]:
-        return _look(changed, settings, catalogue, surroundings, runs_steps, run_by_base, untouchable=untouchable)
+        return _look(changed, settings, catalogue, surroundings, imports_steps, run_by_base, untouchable=untouchable)
 
     try:
         # What is called in the turns of others may call what the turns run next.
-        in_turns = runs_steps or any(call.turn for call in surroundings.calls)
+        # What imports steps may give them what they train, without a word of PyTorch.
+        in_turns = imports_steps or any(call.turn for call in surroundings.calls)
         drives = surroundings.library is not None and (in_turns or may_drive(text))
         if not rules and not drives and not may_suppress(text, catalogue.letters):
             if language != PYTHON:
@@ -110,7 +113,7 @@ def lint(
                 return FileResult(source.path, tuple(with_broken_cells((), source)), text, text)
             return FileResult(source.path, (), text, text, serves=has_functions(text))
         if not settings.fix:
-            index, findings = _look(source, settings, catalogue, surroundings, runs_steps, run_by_base, only_calls)
+            index, findings = _look(source, settings, catalogue, surroundings, imports_steps, run_by_base, only_calls)
             result = FileResult(source.path, _with_imports(findings, index), text, text)
             result = _with_calls(result, index, surroundings)
             index.release()
@@ -121,7 +124,7 @@ def lint(
             fixed = fix_rounds(source, look, settings.required_applicability)
             fixed.source.to_bytes()
         except (BrokenFix, UnicodeEncodeError) as error:
-            index, findings = _look(source, settings, catalogue, surroundings, runs_steps, run_by_base)
+            index, findings = _look(source, settings, catalogue, surroundings, imports_steps, run_by_base)
             return FileResult(source.path, _with_imports(findings, index), text, text, error=str(error))
         left = _with_imports(fixed.findings, fixed.last_look)
         result = FileResult(source.path, left, fixed.source.text, text, fixed.fixed, fixed.rounds)
@@ -141,10 +144,10 @@ def lint(
         return FileResult(source.path, (), text, text, error=crash_message(error))
 
 
-def _runs_steps(source: SourceFile, surroundings: Surroundings) -> bool:
-    """Whether loops of a file may run steps that it imports, as the files say that it imports."""
+def _imports_steps(source: SourceFile, surroundings: Surroundings) -> bool:
+    """Whether a file without a step of its own may have to do with steps, as the files say that it imports."""
     library = surroundings.library
-    return library is not None and may_run_steps(source.text) and library.imports_steps(source.path, source.text)
+    return library is not None and may_import_steps(source.text) and library.imports_steps(source.path, source.text)
 
 
 def _may_be_run_by_base(source: SourceFile, surroundings: Surroundings) -> bool:
@@ -198,12 +201,12 @@ def _look(
     settings: Settings,
     catalogue: Catalogue,
     surroundings: Surroundings,
-    runs_steps: bool,
+    imports_steps: bool,
     run_by_base: bool,
     only_calls: bool = False,
     untouchable: Untouchable | None = None,
 ) -> tuple[Index, list[Finding]]:
-    """Parse and check one text, whose loops or whose base classes' may run steps. Raises ``InvalidSyntax`` and more."""
+    """Parse and check one text, which may import steps or serve a base. Raises ``InvalidSyntax``, ``_TooComplex``."""
     if language_of(source.path, source.text) != PYTHON:
         from tpulint.text_files import TextIndex
 
@@ -215,14 +218,14 @@ def _look(
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        in_turns = bool(surroundings.calls) or runs_steps or run_by_base or uses_imports(source)
+        in_turns = bool(surroundings.calls) or imports_steps or run_by_base or uses_imports(source)
         library = surroundings.library if in_turns else None  # no other file is read for nothing
         index = None if surroundings.library is None else surroundings.library.known(source)
         if index is None:
             index = SemanticIndex(source, _parse(source), library, surroundings.calls)
         else:
             index = index.called_so(library, surroundings.calls)
-        serves = surroundings.serve_loops or runs_steps
+        serves = surroundings.serve_loops or (imports_steps and may_run_steps(source.text))
         if library is not None and run_by_base and index.calls_of_bases:
             index, serves = index.called_so(library, (*surroundings.calls, *index.calls_of_bases)), True
         findings = [] if only_calls else check(index, source, settings, catalogue, serves, untouchable)

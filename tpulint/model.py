@@ -208,6 +208,8 @@ class OutsideCall(NamedTuple):
     """Whether the loop that makes the call has a boundary, be it that only what it calls trains."""
     at_intervals: tuple[str, ...] = ()
     """Parameters that are given a condition which holds every n-th turn only, ``step % n == 0``."""
+    leaves_update: bool = False
+    """Whether a class that replaces a method leaves the update of what it trains to those that call the method."""
 
 
 class OutgoingCall(NamedTuple):

@@ -87,11 +87,16 @@ def may_derive_steps(text: str) -> bool:
     return re.search(_DERIVES_ANY, text) is not None
 
 
+def may_import_steps(text: str) -> bool:
+    """Whether a file has no backward pass, so that what it imports decides whether it has to do with one."""
+    return "import " in text and "backward(" not in text
+
+
 def may_run_steps(text: str) -> bool:
-    """Whether a file without a backward pass has loops and tensors, so that what it imports decides what these do."""
-    if "import " not in text or "backward(" in text or not ("for " in text or "while " in text):
+    """Whether a file with tensors that imports steps may run them: in loops, or as methods of a class above its own."""
+    if not any(word in text for word in _HOLDS_TENSORS):
         return False
-    return any(word in text for word in _HOLDS_TENSORS)
+    return "for " in text or "while " in text or re.search(_DERIVES_ANY, text) is not None
 
 
 def _hands_on_loaders(text: str) -> bool:

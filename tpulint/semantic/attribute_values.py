@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import methods
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.other_files import Definition, bases_above, methods
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 
 TYPE_CHECKING = False
@@ -100,7 +101,9 @@ class AttributeValues:
         # `self.model`, which a base class of another file keeps
         made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
         known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
-        return (self._of_base(node) if known.kind is Kind.UNKNOWN else known)._replace(certain=False)
+        if known.kind is Kind.UNKNOWN:
+            known = self._of_base(node) if is_of_self(node) else self._of_object(node, depth)
+        return known._replace(certain=False)
 
     def _shown(self, node: ast.Attribute, base: Value, depth: int) -> Value:
         """What a property gives, of an object of a class of this file or another: ``policy.entropy``."""
@@ -141,11 +144,32 @@ class AttributeValues:
         owner = self._tree.class_of(node)
         if owner is None or not isinstance(node.value, ast.Name) or node.value.id != "self":
             return UNKNOWN
-        for place in owner.bases:
-            base = self._imported.definition(place)
-            if base is not None and isinstance(base.node, ast.ClassDef):
-                bound = base.file.names.attribute_bindings(base.node, node.attr)
-                used = join(base.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
+        found = (base for here in self._names.classes_above(owner) for base in self._imported.bases_of(here))
+        return self._kept_by_any(found, node.attr)
+
+    def _of_object(self, node: ast.Attribute, depth: int) -> Value:
+        """What the class of an object, of this file or another, keeps in ``tester.model``: a module, an optimizer."""
+        if depth > LARGEST_DEPTH - 3 or not isinstance(node.value, ast.Name | ast.Attribute):
+            return UNKNOWN
+        bound = self._definitions.classes.bindings_of_part(node)
+        kept = join(self._kinds.binding_value(binding, depth + 1) for binding in bound)
+        if kept.kind in _KEPT_BY_BASES:
+            return kept
+        return self._kept_by_any(self._imported.classes_of(node.value), node.attr)
+
+    def _kept_by_any(self, owners: Iterable[Definition], attribute: str) -> Value:
+        """The same of what one of these classes, or one above it, keeps."""
+        for owner in owners:
+            assert isinstance(owner.node, ast.ClassDef)
+            own = (Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node))
+            for above in (*own, *bases_above(owner)):
+                used = self._kept_by(above, attribute)
                 if used.kind in _KEPT_BY_BASES:
                     return used
         return UNKNOWN
+
+    def _kept_by(self, owner: Definition, attribute: str) -> Value:
+        """What a class of another file sets an attribute of its objects to."""
+        assert isinstance(owner.node, ast.ClassDef)
+        bound = owner.file.names.attribute_bindings(owner.node, attribute)
+        return join(owner.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))

@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.derived_steps import leaves_update
 from tpulint.semantic.described_calls import described_call
 from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outgoing import turn_of
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.outside import STEP
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.values import Kind, Side
 
 TYPE_CHECKING = False
@@ -32,17 +34,21 @@ def calls_of_bases(index: SemanticIndex) -> tuple[OutsideCall, ...]:
         own = {
             item.name: Definition(index, item)
             for item in owner.body
-            if isinstance(item, FUNCTIONS) and "backward" not in index.tree.text(item)  # a step of its own
+            if isinstance(item, FUNCTIONS) and not _has_step(index, item)
         }
         for base in bases_above(Definition(index, owner)) if own else ():
             found.update(dict.fromkeys(_calls(base, own)))
     return tuple(found)
 
 
+def _has_step(index: SemanticIndex, method: FunctionNode) -> bool:
+    return "backward" in index.tree.text(method) and not leaves_update(index.regions.events, method)
+
+
 def _calls(base: Definition, own: dict[str, Definition]) -> Iterator[OutsideCall]:
     """The calls that the methods of a base class make of these methods."""
     file = base.file
-    if not isinstance(base.node, ast.ClassDef) or not file.has_turn_loops:
+    if not isinstance(base.node, ast.ClassDef) or not (file.has_turn_loops or "step(" in file.source.text):
         return
     for call in file.tree.nodes_in(base.node, ast.Call):
         func = call.func if isinstance(call, ast.Call) else None
@@ -52,8 +58,17 @@ def _calls(base: Definition, own: dict[str, Definition]) -> Iterator[OutsideCall
         if within is None or not within.args.args or within.args.args[0].arg != func.value.id:
             continue
         assert isinstance(call, ast.Call)
-        turn = turn_of(file, call)
+        turn = turn_of(file, call) if file.has_turn_loops else None
+        if turn is None and _is_updated(file, call):
+            turn = STEP if leaves_update(own[func.attr].file.regions.events, own[func.attr].node) else None  # type: ignore[arg-type]
         if turn is not None:
             made = described_call(file, call, own[func.attr], turn).call
             is_there = file.kinds.mentions_device and file.source.has_any(_PUTS_ON_DEVICE)
             yield made._replace(arguments=(*made.arguments, _ON_DEVICE)) if is_there else made
+
+
+def _is_updated(file: SemanticIndex, call: ast.Call) -> bool:
+    """Whether the loop around a call updates what somebody else has run the backward pass of."""
+    holder = file.own_events.holder_of(call)
+    events = file.own_events.of(holder) if isinstance(holder, LOOPS) else None
+    return events is not None and bool(events.updates or events.candidates) and not events.backwards

@@ -14,7 +14,7 @@ from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import Comprehension, LoopNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
-_LOADER = re.compile(r"(?:loader|(?:^|_)dl)\d*$", re.IGNORECASE)
+_LOADER = re.compile(r"(?:loader|(?:^|_)batches|(?:^|_)dl)\d*$", re.IGNORECASE)
 _ITERABLE, _SOURCE = "iterable", "loader"
 """Of a progress bar, and how the parameters of what stands around loaders end."""
 _WRAPPERS = frozenset({"builtins.enumerate", "builtins.iter", "tqdm.tqdm", "itertools.islice"})
@@ -157,8 +157,9 @@ class BatchLoops:
             return False
         if self.goes_through_few(inner):
             return True
-        runs = (call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self._runs.is_run(call))
-        return any(self._events.holder_of(node) is loop for node in runs)
+        calls = self._tree.nodes_in(loop, ast.Call, functions=False)
+        runs = (call for call in calls if self._runs.is_run(call) or self._runs.computes(call))
+        return any(self._events.holder_of(call) is loop for call in runs)
 
     def goes_through_modules(self, loop: LoopNode) -> bool:
         """Whether each turn runs another module: ``for layer in layers: x = layer(x)``."""

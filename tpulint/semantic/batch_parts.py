@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -13,6 +14,11 @@ _OF_MODULES = frozenset({
     "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "zero_grad", "forward", "step",
 })  # fmt: skip
 """Methods that no tensor has."""
+_OF_TENSORS = facts.TENSOR_METHODS - {
+    "add", "bool", "clone", "contiguous", "detach", "detach_", "double", "float", "half", "index_select", "select",
+    "size", "split", "type",
+} | {"shape"}  # fmt: skip
+"""Methods of tensors that modules, and what holds a batch as a whole, do not have."""
 _WHOLE = "batch"
 """How a parameter is called, or ends, that is a whole batch."""
 _PARTS = 4
@@ -42,7 +48,7 @@ class BatchParts:
         if binding.kind == "loop":
             if isinstance(binding.statement, ast.comprehension) and not binding.path:
                 return self._is_gone_through(binding.statement.iter)  # `[x.to(device) for x in batch]`
-            return len(binding.path) > self._counts(binding.value)
+            return len(binding.path) > self._counts(binding.value) or self._is_asked_as_tensor(binding)
         if binding.kind == "parameter":
             return isinstance(binding.statement, FUNCTIONS) and self._is_trained_on(binding.statement, binding.name)
         value, path = binding.value, binding.path
@@ -55,6 +61,23 @@ class BatchParts:
         if isinstance(value, ast.Subscript):
             value, path = value.value, (0,)
         return bool(path) and (self._is_dealt(value) or self._is_given_to_step(value, binding.name))
+
+    def _is_asked_as_tensor(self, binding: Binding) -> bool:
+        """Whether what a loop deals out whole is used as only tensors are: ``x.cuda()``, and ``x.max()`` or ``x > 0``.
+
+        Modules, graphs and records of a batch, which move as well, have none of these methods, and do not compute.
+        """
+        name = binding.node
+        return isinstance(name, ast.Name) and any(map(self._asks_as_tensor, self._names.loads_of(name)))
+
+    def _asks_as_tensor(self, use: ast.Name) -> bool:
+        user = self._tree.parents[use]
+        if isinstance(user, ast.Attribute):
+            return user.attr in _OF_TENSORS
+        if isinstance(user, ast.Compare):
+            others = [side for side in (user.left, *user.comparators) if side is not use]
+            return all(isinstance(side, ast.Constant) and isinstance(side.value, int | float) for side in others)
+        return isinstance(user, ast.BinOp) and isinstance(user.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
 
     def _is_gone_through(self, source: ast.expr) -> bool:
         """Whether a batch, or some of its parts, are gone through: a parameter is one by its name, ``batch[:3]``."""

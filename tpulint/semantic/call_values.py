@@ -126,6 +126,9 @@ class CallValues:
     def _named_call(self, name: str, node: ast.Call, depth: int) -> Value | None:
         head, _, last = name.rpartition(".")
         if head == "builtins":
+            if last == "getattr" and len(node.args) == 3:
+                held = self._kinds.value(node.args[2], depth)  # `getattr(args, "criterion", nn.MSELoss())`
+                return held._replace(certain=False) if held.kind is Kind.MODULE else None
             if last in ("enumerate", "zip", "map", "filter", "reversed"):
                 return self._kinds.value(node.args[0], depth)._replace(certain=False) if node.args else UNKNOWN
             if last in ("iter",) and node.args:

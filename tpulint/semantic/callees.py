@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.bindings import Binding, element_of
+from tpulint.semantic.methods_by_name import methods_by_name
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT
@@ -63,8 +64,8 @@ class Callees:
         """The function that a call of the expression runs, through partials, lambdas and parameters as well."""
         return self._follow(node, (), loosely=True) if self._may_name(node) else None
 
-    def several(self, node: ast.Name | ast.Attribute | ast.Subscript) -> list[FunctionNode]:
-        """The functions of which a name or attribute is one, set in branches or given by calls.
+    def several(self, node: ast.expr) -> list[FunctionNode]:
+        """The functions of which an expression is one: set in branches, given by calls, or chosen by a name.
 
         None where it may be another.
         """
@@ -218,7 +219,9 @@ class Callees:
             return []
         if isinstance(node, ast.Call):
             given = self._given(node) if self._names.qualified(node.func) == _PARTIAL and len(node.args) == 1 else None
-            return [] if given is None else self._any_of(given, (*seen, node))  # it is called with its own arguments
+            if given is None:
+                return methods_by_name(self._tree, self._names, node)
+            return self._any_of(given, (*seen, node))  # it is called with its own arguments
         if isinstance(node, ast.Subscript):
             return self._any_entry(node, (*seen, node))
         if not isinstance(node, ast.Name | ast.Attribute | ast.IfExp):

@@ -11,7 +11,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
-_DEPTH = 4
+_DEPTH = 5
 _COPIES = frozenset({
     "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set", "builtins.dict", "builtins.reversed",
     "collections.OrderedDict",
@@ -61,7 +61,25 @@ class Contents:
             return self.of_variable(self._flow.reaching(node), key, depth)
         if isinstance(node, ast.Attribute):
             return self.of_variable(self._flow.reaching_attribute(node), key, depth)
-        return self._of_element(node, key, depth) if isinstance(node, ast.Subscript) else []
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            return self._of_element(node, key, depth)
+        return []
+
+    def _within(self, containers: list[ast.expr], path: Sequence[Key], depth: int) -> list[ast.expr]:
+        """What may be at a place in these containers: of tuples and dicts in a list."""
+        for key in path:
+            containers = [item for container in containers for item in self.of(container, key, depth)]
+        return list(dict.fromkeys(containers))
+
+    def _gone_through(self, node: ast.expr, path: Sequence[int], depth: int) -> list[ast.expr]:
+        """What a loop gives a variable: in ``for i, (a, b) in enumerate(pairs)``, ``for t, o in zip(rows, lines)``."""
+        name = self._names.qualified(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and name == "builtins.enumerate" and node.args and path[:1] == (1,):
+            return self._gone_through(node.args[0], path[1:], depth + 1)
+        if isinstance(node, ast.Call) and name == "builtins.zip" and path:
+            sources = node.args[path[0] : path[0] + 1] if path[0] >= 0 else []
+            return [item for one in sources for item in self._gone_through(one, path[1:], depth + 1)]
+        return self._within(self.of(node, None, depth + 1), path, depth + 1)
 
     def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
         """What an expression may be: an element of a list by what is put into it, else the expression itself."""
@@ -115,20 +133,19 @@ class Contents:
             elif binding.kind == "assign" and len(binding.path) == 1 and isinstance(binding.value, ast.Call):
                 for value in self._parts(binding.value, binding.path[0]):
                     result += [item for item in self.of(value, key, depth + 1) if item not in result]
+            elif binding.kind == "loop" and binding.value is not None:
+                for value in self._gone_through(binding.value, binding.path, depth + 1):
+                    result += [item for item in self.of(value, key, depth + 1) if item not in result]
         return result
 
     def _of_element(self, node: ast.Subscript, key: Key, depth: int) -> list[ast.expr]:
-        """What is in a list of a dictionary: ``meters["loss"]``, by what is written there and ``append``."""
-        if not isinstance(node.value, ast.Name | ast.Attribute):
-            return []
+        """What is in a list, tuple or dict that another holds: ``meters["loss"]``, by what is put there."""
         wanted = key_of(node)
         found: list[ast.expr] = []
         for binding in self._flow.bindings_of(node.value):
             lists = self._stores(inner=True).get(self._variable(binding), ()) if binding.kind == "assign" else ()
             found += [item[1] for item in lists if item[0] in (None, wanted) and self._is_of(item, binding)]
-        made = self.of(node.value, wanted, depth + 1) if wanted is not None else []
-        found += [item for one in made if isinstance(one, _DISPLAYS) for item in self.of(one, key, depth + 1)]
-        return found
+        return found + self._within(self.of(node.value, wanted, depth + 1), (key,), depth + 1)
 
     def stored_into(self, binding: Binding) -> list[Store]:
         """What is put into what a binding gives a variable."""

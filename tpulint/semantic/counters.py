@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.variables import last_name
 
 _DEPTH = 4
 _RANGES = ("builtins.range", "tqdm.trange")
@@ -61,12 +63,19 @@ class Counters:
     def _hands_on(self, call: ast.Call) -> bool:
         """Whether a call is a wrapper around the iterable that it is given first, ``tqdm(loader)``."""
         name = self._names.qualified(call.func)
-        return (
-            name in facts.ITERABLE_WRAPPERS and name not in ("builtins.enumerate", "builtins.zip") and bool(call.args)
-        )
+        is_plain = name in facts.ITERABLE_WRAPPERS and name not in ("builtins.enumerate", "builtins.zip")
+        # A bar that a file of the project keeps for others, `from utils.general import TQDM`, is called so.
+        return bool(call.args) and (is_plain or last_name(call.func).lower() == "tqdm")
+
+    def is_numbered(self, iterable: ast.expr) -> bool:
+        """Whether an iterable gives the number of each turn in front of its elements: ``enumerate(loader)``."""
+        return self._made_by(iterable, "builtins.enumerate")
 
     def _made_by(self, node: ast.expr, *makers: str, depth: int = 0) -> bool:
-        """Whether an iterable comes from one of these, through wrappers that hand on its elements."""
+        """Whether an iterable comes from one of these, through wrappers that hand on its elements.
+
+        Whichever way it goes: ``bar = enumerate(loader)`` and ``if shown: bar = tqdm(bar)``.
+        """
         if depth > _DEPTH:
             return False
         if isinstance(node, ast.Call):
@@ -74,13 +83,23 @@ class Counters:
             if name in makers:
                 return True
             return self._hands_on(node) and self._made_by(node.args[0], *makers, depth=depth + 1)
+        reaching: tuple[Binding, ...] = ()
         if isinstance(node, ast.Name):
             reaching = self._flow.reaching(node)
-            return len(reaching) == 1 and all(
-                b.kind in ("assign", "with")
-                and not b.path
-                and b.value is not None
-                and self._made_by(b.value, *makers, depth=depth + 1)
-                for b in reaching
-            )
-        return False
+        elif isinstance(node, ast.Attribute):
+            reaching = self._flow.reaching_attribute(node)
+        others = [b for b in reaching if not self._wraps_itself(b, node)]
+        return bool(others) and all(
+            b.kind in ("assign", "with")
+            and not b.path
+            and b.value is not None
+            and self._made_by(b.value, *makers, depth=depth + 1)
+            for b in others
+        )
+
+    def _wraps_itself(self, binding: Binding, node: ast.expr) -> bool:
+        """``self.bar = tqdm(self.bar)`` of ``self.bar``: what stands in front of it says what it gives."""
+        made = binding.value
+        if binding.path or not isinstance(made, ast.Call) or not self._hands_on(made):
+            return False
+        return isinstance(node, ast.Attribute) and ast.unparse(made.args[0]) == ast.unparse(node)

@@ -175,6 +175,9 @@ class Creations:
             yield from self._returned(function, path, node, depth)
         elif (whole := self._whole(node)) is not None and depth < _DEPTH:
             yield from self._part(whole[0], (*whole[1], *path), depth + 1)
+        elif self._is_parameter(node) and path[0] >= 0:
+            for creation in self._of(node, depth + 1):  # the same as `loaders[0]`
+                yield creation._replace(path=(*creation.path, f"[{path[0]}]", *map(str, path[1:])))
         else:
             yield Creation(node, tuple(str(item) for item in path))
 
@@ -186,6 +189,10 @@ class Creations:
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
         value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
         return None if value is None else (value, bindings[0].path)
+
+    def _is_parameter(self, node: ast.expr) -> bool:
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        return bool(bindings) and all(one.kind == "parameter" for one in bindings)
 
     def _returned(
         self, function: FunctionNode, path: tuple[int, ...], call: ast.Call, depth: int

@@ -52,13 +52,16 @@ def is_default(index: SemanticIndex) -> bool:
     if setter_of(index) or any(_is_accelerator(call) or _names_one(index, call) for call in setters):
         return True
     others = index.imported.files() if index.imported.knows_others else ()
-    return any(_sets_as_it_is_imported(file) for file in others if _WORD in file.source.text)
+    return any(map(sets_as_it_is_imported, others))
 
 
-def _sets_as_it_is_imported(file: SemanticIndex) -> bool:
+def sets_as_it_is_imported(file: SemanticIndex) -> bool:
     """Whether a file sets the default at its top, which holds for whoever imports it from then on."""
+    if _WORD not in file.source.text:
+        return False
     setters = (call for setter in _SETTERS for call in file.calls_to(setter) if file.tree.function_of(call) is None)
-    return any(_is_accelerator(call) or _names_one(file, call) for call in setters)
+    run = (call for call in setters if not file.definitions.is_of_main(call))
+    return any(_is_accelerator(call) or _names_one(file, call) for call in run)
 
 
 def _names_one(index: SemanticIndex, setter: ast.Call) -> bool:
@@ -109,8 +112,8 @@ def _is_placed(index: SemanticIndex, call: ast.Call) -> bool:
 
 
 def _is_accelerator(call: ast.Call) -> bool:
-    """Whether the default is a class of CUDA, or the XLA device."""
+    """Whether the default is a class of CUDA, a GPU or the XLA device."""
     given = call.args[0] if call.args else None
     if isinstance(given, ast.Constant):
-        return str(given.value).startswith(("torch.cuda.", "xla"))
+        return str(given.value).startswith(("torch.cuda.", "cuda", "xla"))
     return any(isinstance(node, ast.Attribute) and node.attr == "cuda" for node in ast.walk(given or call))

@@ -11,7 +11,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.guards import asks_for_apple, asks_for_host
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT
+from tpulint.semantic.tree import EXITS, FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -45,10 +46,13 @@ class Branches:
     def leave_out(self, node: ast.AST, within: ast.AST | None = None) -> bool:
         """Whether a node stands in a branch that never runs; only branches within a loop or function count.
 
-        What runs where something has failed is such a branch.
+        What runs where something has failed is such a branch; and what stands behind one that is always taken and
+        leaves, ``if train: return loss``, never runs either.
         """
         child = node
         for ancestor in self._tree.ancestors(node):
+            if isinstance(child, ast.stmt) and self._is_left_above(child):
+                return True
             if ancestor is within or isinstance(ancestor, FUNCTIONS):
                 return False
             if isinstance(ancestor, ast.If | ast.IfExp) and self.rule_out(ancestor, child):
@@ -65,6 +69,16 @@ class Branches:
             return False
         in_body = self._tree.in_body(branch, child) if isinstance(branch, ast.If) else child is branch.body
         return answer is not in_body
+
+    def _is_left_above(self, statement: ast.stmt) -> bool:
+        """Whether a branch above a statement of its block leaves the block every time."""
+        suite = self._tree.suite_of(statement)
+        for branch in suite[: self._tree.position_of(statement)]:
+            if isinstance(branch, ast.If) and (answer := self._answer(branch.test)) is not None:
+                taken = branch.body if answer else branch.orelse
+                if taken and isinstance(taken[-1], EXITS):
+                    return True
+        return False
 
     def _constant(self, name: ast.Name) -> tuple[object] | None:
         """What a name always stands for; None where that is not known."""
@@ -104,6 +118,7 @@ class DefaultFlags(Branches):
         self._definitions = definitions
         self._outside = outside
         self._left: dict[tuple[FunctionNode, str], bool] = {}
+        self._given: dict[tuple[FunctionNode, str], tuple[object] | None] = {}
 
     def _answer(self, test: ast.expr) -> bool | None:
         """What a test answers because all calls leave a flag at its default, or nothing is on the host."""
@@ -117,13 +132,40 @@ class DefaultFlags(Branches):
         return any(binding.kind == "loop" for node in nodes for binding in self._names.bindings(node))
 
     def _constant(self, name: ast.Name) -> tuple[object] | None:
-        """The default of a parameter that is bound once, and left at it by all calls that are known."""
+        """The default of a parameter that is bound once, and left at it by all calls that are known.
+
+        Or the flag that all of them give: ``model.run(x, train=True)``.
+        """
         bindings = self._names.bindings(name)
         bound = bindings[0] if len(bindings) == 1 else None
-        if bound is None or bound.kind != "parameter" or bound.value is None:
+        if bound is None or bound.kind != "parameter" or not isinstance(function := bound.statement, FUNCTIONS):
             return None
-        function = bound.statement
-        return literal(bound.value) if isinstance(function, FUNCTIONS) and self._is_left(function, bound) else None
+        if bound.value is not None and self._is_left(function, bound):
+            return literal(bound.value)
+        return self._given_by_all(function, bound)
+
+    def _given_by_all(self, function: FunctionNode, bound: Binding) -> tuple[object] | None:
+        """The same truth value, where every call that may run a function gives it, or leaves it as the default."""
+        key = (function, bound.name)
+        if key not in self._given:
+            self._given[key] = self._find_given(function, bound)
+        return self._given[key]
+
+    def _find_given(self, function: FunctionNode, bound: Binding) -> tuple[object] | None:
+        calls = self._definitions.calls_of(function)
+        given = self._definitions.arguments.of(function, bound.name)
+        values = {literal(item) for item in given}
+        if len(given) < len(calls):
+            values.add(None if bound.value is None else literal(bound.value))
+        same = values.pop() if len(values) == 1 and len(calls) <= CALLS_LOOKED_AT else None
+        if same is None or not isinstance(same[0], bool):
+            return None
+        name = qualified_in_file(self._tree, function)
+        is_known = not any(map(is_open, calls)) and not any(map(self._definitions.is_of_main, calls))
+        is_known = is_known and not any(call.function == name for call in self._outside)
+        runs = {call.func for call in calls}  # a forward pass runs where its module is called
+        is_known = is_known and all(node in runs for node in self._tree.attributes_called(function.name))
+        return same if is_known and function.name != "forward" and not self.is_handed_on(function) else None
 
     def is_left_at(self, name: ast.Name, default: object) -> bool:
         """Whether a name is a parameter with this default, which all calls that are known leave there."""
@@ -144,7 +186,6 @@ class DefaultFlags(Branches):
             others = [call for call in self._outside if call.function == name]
             found = (
                 bool(here or others)
-                and not self.is_open_to_others(function)
                 and not self._is_set_otherwise(function, bound.name)
                 and not any(map(is_open, here))
                 and not self._definitions.arguments.of(function, bound.name)
@@ -153,8 +194,21 @@ class DefaultFlags(Branches):
             self._left[key] = found
         return found
 
-    def is_open_to_others(self, function: FunctionNode) -> bool:
-        """Whether what a function is given may come from where no call shows: a command line, ``partial(step)``."""
+    def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
+        """Whether a flag may come from where no call shows: a command line, ``partial(step, report=True)``.
+
+        Also from a call of nobody knows what that gives something of that name.
+        """
+        return self.is_handed_on(function) or any(
+            keyword.arg == flag
+            and not (self._names.qualified(call.func) or "").startswith(_OF_LIBRARIES)
+            and self._definitions.function_called(call) in (None, function)
+            for call in self._tree.calls
+            for keyword in call.keywords
+        )
+
+    def is_handed_on(self, function: FunctionNode) -> bool:
+        """Whether something may call a function that nobody sees: it is decorated, kept, or given to others."""
         if any(not call.args for call in self._names.calls_to(*_OPEN_TO_ALL)):
             return True
         known = (self._names.qualified(getattr(item, "func", item)) or "" for item in function.decorator_list)
@@ -165,16 +219,6 @@ class DefaultFlags(Branches):
             if not isinstance(user, ast.Call) or user.func is not mention:
                 return True
         return False
-
-    def _is_set_otherwise(self, function: FunctionNode, flag: str) -> bool:
-        """Whether a flag may come from a call of nobody knows what, that gives something of that name."""
-        return any(
-            keyword.arg == flag
-            and not (self._names.qualified(call.func) or "").startswith(_OF_LIBRARIES)
-            and self._definitions.function_called(call) in (None, function)
-            for call in self._tree.calls
-            for keyword in call.keywords
-        )
 
 
 def catches_failure(tree: SyntaxTree, handler: ast.ExceptHandler) -> bool:

@@ -90,7 +90,12 @@ class Definitions:
         if isinstance(func, ast.Attribute):
             own = self.method_named(func) or self._callees.as_given(func) or self._object_called(func)
             return own or self.applied(func)
-        return self._callees.as_given(func) if isinstance(func, ast.Call) else None
+        return self._callees.as_given(func) or self._made_and_called(func) if isinstance(func, ast.Call) else None
+
+    def _made_and_called(self, made: ast.Call) -> FunctionNode | None:
+        """What ``Loss()(x, y)`` runs, of a class of this file whose objects are called."""
+        owner = self.class_called(made) if _CALL in self._function_names else None
+        return None if owner is None else self.method(owner, _CALL)
 
     def _defined_last(self, bindings: list[Binding], name: ast.Name) -> FunctionNode | None:
         """The function that a name means from its definition on, where all else that it was at the top stands before.
@@ -174,19 +179,16 @@ class Definitions:
         if is_super(node.value):
             owner = self._tree.class_of(node)
             return None if owner is None else self._method_above(owner, node.attr)
-        if isinstance(node.value, ast.Call):  # `Solver(f, y).integrate(end)`
-            made = self.class_called(node.value)
-            return None if made is None else self.method(made, node.attr)
-        if not isinstance(node.value, ast.Name | ast.Attribute):
+        if not isinstance(node.value, ast.Call | ast.Name | ast.Attribute):
             return None
-        # A method that several classes have from one of them is the same for all.
-        found = {self.method(owner, node.attr) for owner in self.classes.of_variable(node.value)}
+        # `Solver(f, y).integrate(end)`; a method that several classes have from one of them is the same for all.
+        found = {self.method(owner, node.attr) for owner in self.classes.made(node.value)}
         return found.pop() if len(found) == 1 else None
 
     def functions_of_several(self, call: ast.Call) -> list[FunctionNode]:
         """The functions of which a call runs one: chosen in branches, or of an object of one of several classes."""
         func = call.func
-        if isinstance(func, ast.Name | ast.Subscript):
+        if isinstance(func, ast.Name | ast.Subscript | ast.IfExp | ast.Call):
             return self._callees.several(func)
         if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
             return []

@@ -33,6 +33,17 @@ def derived_loaders(index: SemanticIndex) -> Iterator[tuple[ast.Call, ast.Call]]
                 yield from _handed_on(index, call, found)
 
 
+def takes_argument(index: SemanticIndex, call: ast.Call, name: str) -> bool:
+    """Whether a call that makes a loader can be given an argument of ``DataLoader`` that its class does not know."""
+    owner = index.definitions.class_called(call)
+    found = Definition(index, owner) if owner is not None else index.imported.called(call)
+    making = method(found, "__init__") if found is not None and found.is_class else None
+    if making is None or not isinstance(making.node, FUNCTIONS):
+        return True
+    declared = making.node.args
+    return declared.kwarg is not None or any(one.arg == name for one in (*declared.args, *declared.kwonlyargs))
+
+
 def _handed_on(index: SemanticIndex, call: ast.Call, owner: Definition) -> Iterator[tuple[ast.Call, ast.Call]]:
     assert isinstance(owner.node, ast.ClassDef)
     bases = [owner.file.qualified_name(base) for base in owner.node.bases]
@@ -62,14 +73,16 @@ class _Handing:
         calls = [node for node in file.tree.nodes_in(making, ast.Call) if isinstance(node, ast.Call)]
         starts = [node for node in calls if starts_base(node)]
         rest = making.args.kwarg
-        if len(starts) != 1 or rest is None or any(isinstance(item, ast.Starred) for item in self._call.args):
+        if len(starts) != 1 or any(isinstance(item, ast.Starred) for item in self._call.args):
             return None
         names = [node for node in file.tree.nodes_in(making, ast.Name) if isinstance(node, ast.Name)]
         start = starts[0]
         handed = [item.value for item in start.keywords if item.arg is None]
-        if len(handed) != 1 or [name for name in names if name.id == rest.arg] != handed:
+        if rest is not None and (len(handed) != 1 or [name for name in names if name.id == rest.arg] != handed):
             return None  # what is in the dictionary may be changed
         own, places, named = self._split()
+        if rest is None and (handed or named or (places and making.args.vararg is None)):
+            return None
         args: list[ast.expr] = []
         for item in start.args:
             if not isinstance(item, ast.Starred):

@@ -99,7 +99,8 @@ class ElementValues:
             return self._kinds.parameter_tensor()
         value = self._kinds.value(node, depth)
         if value.kind in (Kind.TENSOR, Kind.NUMPY):
-            return value._replace(certain=False)
+            beside = self._part_of_run(node, path, depth)
+            return beside if beside.kind is Kind.HOST else value._replace(certain=False)
         if len(path) == 1:
             return self._kinds.content(node, path[0], depth)
         return join(self.part(item, path[1:], depth + 2) for item in self._kinds.contents.of(node, path[0]))
@@ -119,7 +120,18 @@ class ElementValues:
         fetched = [run for run, one in zip(runs, parts, strict=True) if one.side is Side.HOST]
         if len(parts) > 1 and any(not _gives_tuple(run, path) for run in fetched):
             return HOST._replace(certain=False), False  # one of several modules has fetched it already
-        return join(parts), False
+        joined = join(parts)
+        if joined.kind is Kind.UNKNOWN and self._kinds.shape_numbers.are_given(call, path):
+            joined = HOST._replace(certain=False)  # `x, H, W = self.patches(x)`
+        return joined, False
+
+    def _part_of_run(self, node: ast.expr, path: Path, depth: int) -> Value:
+        """Part of what a variable holds, ``outs = net(x)``: sizes stand beside tensors in what a module returns."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and depth < LARGEST_DEPTH - 2 else ()
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        if not isinstance(made, ast.Call) or bindings[0].path:
+            return UNKNOWN
+        return self.run_part(made, path, depth + 2)[0]
 
     def drawn_from(self, call: ast.Call, depth: int) -> ast.expr | None:
         """What a call takes the next element of: ``next(batches)``, or ``batches.next()`` of an iterator of batches."""
@@ -178,7 +190,7 @@ class ElementValues:
                 return self.element(node.args[at], path[1:], depth)
             if name in ("builtins.range",):
                 return HOST
-            if name in facts.ITERABLE_WRAPPERS and node.args:
+            if (name in facts.ITERABLE_WRAPPERS or name == "builtins.sorted") and node.args:
                 return self.element(node.args[0], path, depth)
             if name == "builtins.filter" and len(node.args) == 2:
                 return self.element(node.args[1], path, depth)
@@ -248,7 +260,9 @@ class ElementValues:
                 return UNKNOWN
             placed = self._kinds.placed(node.func.value, None, depth)
             return placed if placed.kind is not Kind.UNKNOWN else self._kinds.content(node.func.value, None, depth)
-        return self._kinds.content(node, None, depth) if not path else UNKNOWN
+        if not path or depth > LARGEST_DEPTH - 2:
+            return self._kinds.content(node, None, depth) if not path else UNKNOWN
+        return join(self.part(item, path, depth + 2) for item in self._kinds.contents.of(node))
 
     def _is_asked_for_parts(self, call: ast.Call, method: ast.Attribute, depth: int) -> bool:
         """Whether what is asked for its parts is a module: PyTorch has some of these methods for nothing else."""

@@ -16,6 +16,7 @@ from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.unmoved_models import UnmovedModels
 from tpulint.semantic.walks import goes_along
 
 _MOVES = frozenset({"to", "cuda"})
@@ -44,6 +45,7 @@ class Evaluation:
         self.switches = GradientSwitches(tree, names, kinds, definitions, outside)
         self.runs = ModuleRuns(tree, names, kinds, definitions, events)
         self.batches = BatchLoops(tree, names, kinds, events, self.runs)
+        self._unmoved = UnmovedModels(tree, names, definitions)
         self._once: dict[FunctionNode, frozenset[bool]] = {}
         self._run_by_steps: Set[FunctionNode] = frozenset()
 
@@ -255,9 +257,12 @@ class Evaluation:
     def is_on_host(self, loop: LoopNode | Comprehension) -> bool:
         """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.
 
-        In a file that moves nothing, it must be too where it is given what was made on the host.
+        In a file that moves nothing, it must be too where it is given what was made on the host; a model that a
+        function makes for itself must be where that moves nothing to run it.
         """
         moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in self._tree.calls)
+        if self._runs_unmoved(loop):
+            return True
         for node in self._tree.nodes_in(loop, ast.Call, functions=False):
             if self.runs.is_run(node):
                 if not moves and any(map(self._is_made_on_host, node.args)):
@@ -268,6 +273,16 @@ class Evaluation:
                 if isinstance(outer, ast.Attribute) and outer.attr == "numpy":
                     return True
         return False
+
+    def _runs_unmoved(self, loop: LoopNode | Comprehension) -> bool:
+        """Whether all models that a loop runs were left on the host, and so was whatever they are given."""
+        calls = [call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self.runs.is_run(call)]
+        if not calls or self._kinds.default_side is not Side.HOST:
+            return False
+        function = self._tree.function_of(loop)
+        inside = self._tree.nodes_in(function, ast.Attribute, functions=False) if function is not None else ()
+        moves = any(isinstance(node, ast.Attribute) and node.attr in _MOVES for node in inside)
+        return not moves and all(self._unmoved.has(call.func) for call in calls)
 
     def _is_made_on_host(self, node: ast.expr) -> bool:
         """Whether a tensor is made of an array or of numbers, and lies where it was made."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions, is_abstract
@@ -12,7 +13,7 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.training_forwards import TrainingForwards
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree, is_of_self
 from tpulint.semantic.updates import Updates, gives_gradients
 
 TYPE_CHECKING = False
@@ -66,12 +67,15 @@ class EventMap:
         definitions: Definitions,
         delegated: DelegatedEvents | None = None,
         only_boundaries: bool = False,
+        left_to_derived: Collection[str] = (),
     ) -> None:
         self._tree = tree
         self._names = names
         self._kinds = kinds
         self._definitions = definitions
         self._delegated = delegated
+        self._left_to_derived = left_to_derived
+        """Methods, ``Trainer.step``, whose backward pass classes of other files have."""
         self._updates = Updates(tree, names, kinds, definitions)
         self._frameworks = FrameworkSteps(tree, names, kinds, definitions)
         self._direct: dict[ast.AST | None, Events] = {}
@@ -192,6 +196,8 @@ class EventMap:
             frameworks = [call for one in self._direct.values() for call in one.backwards if call in one.boundaries]
             for call in frameworks if self.have_step else self._tree.calls:
                 self._collect_delegated(call, self._delegated)
+        for name in self._left_to_derived:
+            self._collect_left(*name.split("."))
         for attribute in self._tree.attributes_called("grad"):
             if isinstance(attribute.ctx, ast.Load):
                 statement = self._updates.manual_update(attribute)
@@ -202,6 +208,15 @@ class EventMap:
                 else:
                     self._collect_written_out(attribute)
         self._collect_loops()
+
+    def _collect_left(self, owner: str, method: str) -> None:
+        """Note ``losses = self.step(batch)`` of a class whose derived classes run the backward pass in that method."""
+        for attribute in self._tree.attributes_called(method):
+            call, around = self._tree.parents[attribute], self._tree.class_of(attribute)
+            is_call = isinstance(call, ast.Call) and call.func is attribute and is_of_self(attribute)
+            above = self._names.classes_above(around) if is_call and around is not None else ()
+            if isinstance(call, ast.Call) and any(one.name == owner for one in above):
+                self._events(call).backwards.append(call)
 
     def _collect_written_out(self, gradient: ast.Attribute) -> None:
         """Note the change of ``p`` in ``g = p.grad; buffer.mul_(0.9).add_(g); p.data.add_(buffer, alpha=-lr)``."""
@@ -320,7 +335,7 @@ class EventMap:
         parts = delegated.of(call, self._modes)
         if not parts:
             return
-        may_be_losses = (Kind.TENSOR, Kind.UNKNOWN)
+        may_be_losses = (Kind.TENSOR, Kind.UNKNOWN, Kind.HOST)  # also a dictionary of losses, or a factor of one
         runs_backward = all(
             (part.losses or part.has_own_loss)
             and all(self._kinds.value(item).kind in may_be_losses for item in part.losses)

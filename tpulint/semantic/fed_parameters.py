@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.bindings import Binding
+    from tpulint.semantic.regions import StepLoop
 
 ANY = "[:]"
 """The part of a dictionary that a variable key stands for: ``loaders[phase]``."""
@@ -93,8 +94,14 @@ class FedParameters:
         index = self._index
         if index.has_turn_loops:
             for loop in index.step_loops:
+                by_purpose = self._by_purpose(loop)
+                for turn, items in by_purpose.items():
+                    for item in items:
+                        self._note(item, turn, 0)
+                iterated = getattr(loop.node, "iter", None) if by_purpose else None
                 for item in sources_of(index, loop.node, loop.functions):
-                    self._note(item, STEP, 0)
+                    if item is not iterated:
+                        self._note(item, STEP, 0)
             for node in index.regions.evaluation_loops:
                 for item in sources_of(index, node) if not leaves_out_smaller(index, node) else ():
                     self._note(item, EVALUATION, 0)
@@ -108,6 +115,13 @@ class FedParameters:
             for handed in fed_elsewhere(index, call):
                 for turn in handed.turns:
                     self._note(handed.item, turn, 0, handed.path)
+
+    def _by_purpose(self, loop: StepLoop) -> dict[str, list[ast.expr]]:
+        """What a loop goes through in turns that train, and in others: ``train_loader if train else test_loader``."""
+        from tpulint.semantic.ruled_out import sources_by_purpose
+
+        found = sources_by_purpose(self._index, loop)
+        return {EVALUATION if evaluates else STEP: items for evaluates, items in found.items()}
 
     def _note(self, node: ast.expr, turn: str, depth: int, path: tuple[str, ...] = ()) -> None:
         """Follow what a loop runs over to parameters, through variables, attributes and calls around it.
@@ -218,10 +232,15 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[Handed]:
         evaluates = only_evaluates(call, run)
         given = arguments_given(call, run.node, is_method)
         modules = [parameter for parameter, item in given if index.kind(item) is Kind.MODULE]
+        found_in: list[tuple[ast.expr, tuple[str, ...], set[str]]] = []
         for parameter, item in given:
             parts = run.file.fed_parameters.loops_of(name, parameter)
             if modules and not parts and run.file.fed_parameters.is_evaluated_on(run.node, parameter, modules):
                 parts = {(): {EVALUATION}}
-            for path, turns in parts.items():
-                fed.setdefault((item, path), set()).update({EVALUATION} if evaluates and turns else turns)
+            found_in += [(item, path, turns) for path, turns in parts.items()]
+        # Where it chooses others for that, it does not evaluate on what it trains with.
+        is_chosen = any(EVALUATION in turns for _, _, turns in found_in)
+        for item, path, turns in found_in:
+            left = turns & {EVALUATION} if is_chosen else {EVALUATION} if turns else turns
+            fed.setdefault((item, path), set()).update(left if evaluates else turns)
     return [Handed(item, path, turns) for (item, path), turns in fed.items() if turns]

@@ -69,10 +69,21 @@ class Flow:
             return ()
         owner = self._tree.class_of(use)
         function = self._tree.function_of(use)
-        if owner is None or function is None or not function.args.args or function.args.args[0].arg != use.value.id:
+        if owner is None or function is None or not self._takes(function, use.value):
             return ()
         bindings = self._names.attribute_bindings(owner, use.attr)
         return tuple(self._made_so_far(bindings, use, function))
+
+    def _takes(self, function: FunctionNode, name: ast.Name) -> bool:
+        """Whether a name is the first parameter of a method, or in a function within one that of the method."""
+        if function.args.args and function.args.args[0].arg == name.id:
+            return True
+        outer = self._tree.function_of(function)
+        if outer is None or self._tree.class_of(outer) is not self._tree.class_of(function):
+            return False
+        found = self._names.find_name(name)
+        home = found[0].node if found is not None else None
+        return home is not function and self._takes(outer, name)
 
     def inherited_attribute(self, use: ast.Attribute) -> tuple[Binding, ...]:
         """Bindings of ``self.x`` that its class has none of: those of the nearest base class that has any.

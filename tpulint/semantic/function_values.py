@@ -71,11 +71,16 @@ class FunctionValues:
         chosen = None if path else self.chosen(other.functions.passing, called.node, node, depth + 2)
         if chosen is not None:
             return chosen._replace(certain=False)
-        value = other.functions.returned(called.node, path, depth + 2)._replace(certain=False)
+        found = other.functions.returned(called.node, path, depth + 2)
+        value = found._replace(certain=False)
         if value.kind is Kind.HOST and not path and any(_is_dict(called, item) for item in returned(called)):
             return UNKNOWN  # `{"loss": loss}`: what is in it is another matter
         if value.kind is Kind.HOST and not path and _reduced(called):
             value = UNKNOWN
+        if found.kind in (Kind.HOST, Kind.NUMPY) and not found.certain and not path:
+            passed = self._passed(called, called.node, node, path, depth)
+            if passed is not None and passed.kind is Kind.TENSOR:  # `x.clone() if torch.is_tensor(x) else np.copy(x)`
+                return passed._replace(certain=False)
         if value.kind is Kind.UNKNOWN and len(path) == 1:
             passed = self._passed(called, called.node, node, path, depth)
             if passed is not None and passed.kind is Kind.TENSOR:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tpulint.semantic.counters import Counters
 from tpulint.semantic.default_flags import DefaultFlags, catches_failure
+from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.intervals import Intervals, is_remainder
 from tpulint.semantic.names import Names
 from tpulint.semantic.skipped_turns import SkippedTurns, holds_mostly
@@ -22,12 +23,19 @@ class Gates:
     """The gates of one file."""
 
     def __init__(
-        self, tree: SyntaxTree, names: Names, counters: Counters, flags: DefaultFlags, intervals: Intervals
+        self,
+        tree: SyntaxTree,
+        names: Names,
+        counters: Counters,
+        flags: DefaultFlags,
+        definitions: Definitions,
+        intervals: Intervals,
     ) -> None:
         self._tree = tree
         self._names = names
         self._counters = counters
         self._flags = flags
+        self._definitions = definitions
         self._intervals = intervals
 
     def side_of(self, branch: ast.If) -> list[ast.stmt] | None:
@@ -52,7 +60,7 @@ class Gates:
             if (
                 isinstance(ancestor, ast.If | ast.IfExp)
                 and ancestor not in passed_over
-                and self._is_let_through(ancestor, child)
+                and self._is_let_through(ancestor, child, loops)
                 and not self._asks_for_part(ancestor, loops)
                 and not self._asks_for_item(ancestor, loops)
             ):
@@ -86,11 +94,11 @@ class Gates:
             return None
         return self.skipped.exits[branch]
 
-    def _is_let_through(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
+    def _is_let_through(self, branch: ast.If | ast.IfExp, child: ast.AST, loops: Container[ast.AST]) -> bool:
         """Whether a direct child of a branch runs every n-th turn only: ``loss.item() if step % n == 0 else None``."""
         is_statement = isinstance(branch, ast.If)
         if self._tree.in_body(branch, child) if is_statement else child is branch.body:
-            return self._intervals.hold(branch.test)
+            return self._intervals.hold(branch.test) or self._asks_for_turn(branch.test, loops)
         is_else = child in branch.orelse if isinstance(branch, ast.If) else child is branch.orelse
         return is_else and self._holds_mostly(branch.test)
 
@@ -133,3 +141,24 @@ class Gates:
             return False
         counter = self._counters.of(loop)
         return any(isinstance(node, ast.Name) and node.id == counter for node in ast.walk(branch.test))
+
+    def _asks_for_turn(self, test: ast.expr, loops: Container[ast.AST]) -> bool:
+        """``if step == 0:`` of a parameter for which each call gives the number of a turn of one of these loops."""
+        if isinstance(test, ast.BoolOp):
+            return isinstance(test.op, ast.And) and any(self._asks_for_turn(value, loops) for value in test.values)
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+            return False
+        return any(self._is_given_turn(side, loops) for side in (test.left, test.comparators[0]))
+
+    def _is_given_turn(self, node: ast.expr, loops: Container[ast.AST]) -> bool:
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(function, FUNCTIONS):
+            return False
+        given = self._definitions.arguments.of(function, bindings[0].name)
+        return bool(given) and all(isinstance(item, ast.Name) and self._numbers_turn(item, loops) for item in given)
+
+    def _numbers_turn(self, name: ast.Name, loops: Container[ast.AST]) -> bool:
+        """Whether a name counts the turns of one of these loops, which is around it."""
+        around = (one for one in self._tree.ancestors(name) if isinstance(one, LOOPS) and one in loops)
+        return any(self._counters.of(loop) == name.id for loop in around)

@@ -37,7 +37,7 @@ class GivenFlags:
         """Whether all calls of a function give a parameter a condition as these: ``step(batch, log=i % n == 0)``."""
         bindings = self._names.bindings(name)
         function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
-        if not isinstance(function, FUNCTIONS) or self._flags.is_open_to_others(function):
+        if not isinstance(function, FUNCTIONS) or self._flags.is_handed_on(function):
             return False
         key = f"{function.name}({name.id})"
         if key in self._asked:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from tpulint.semantic.outside import OutsideCall
 
 _START = "__init__"
+_DEPTH = 10
+"""Classes above one another that an attribute is looked for in."""
+
+_Kept = tuple["SemanticIndex | None", ast.expr | None]
+"""A value that a base class keeps, with its file where that is another; no value where nobody knows."""
 
 
 class HandedObjects:
@@ -66,33 +71,32 @@ class HandedObjects:
             if index is not None:
                 yield index, name
 
-    def kept_by_base(self, node: ast.Attribute) -> Iterator[tuple[SemanticIndex | None, ast.expr | None]]:
+    def kept_by_base(self, node: ast.Attribute) -> Sequence[_Kept]:
         """Values of ``self.x`` that a base class sets, of this file or another, with their file where it is another.
 
         What one of another file is given by ``super().__init__(model)``, or asks a method for, stands here.
         """
         owner = self._owner(node)
-        if owner is None:
-            return
+        return () if owner is None else self.kept_above(owner, node.attr)
+
+    def kept_above(self, owner: ast.ClassDef, attribute: str, depth: int = 0) -> Sequence[_Kept]:
+        """The same of an attribute of a class, which the base classes of its bases may set, each in its file."""
         for above in self._names.classes_above(owner)[1:]:
-            here = [binding.value for binding in self._names.attribute_bindings(above, node.attr)]
+            here = [binding.value for binding in self._names.attribute_bindings(above, attribute)]
             values = [value for value in here if not self._imported.classes.is_elsewhere(value)]
-            for value in values:
-                given = None if value is None else self._handed_up(owner, value)
-                yield None, value if given is None else given
             if values:
-                return
-        for place in owner.bases:
-            base = self._imported.definition(place)
-            if base is None or not isinstance(base.node, ast.ClassDef):
-                continue
+                up = (None if value is None else self._handed_up(owner, value) for value in values)
+                return [(None, value if given is None else given) for value, given in zip(values, up, strict=True)]
+        for base in self._imported.bases_of(owner) if depth < _DEPTH else ():
+            assert isinstance(base.node, ast.ClassDef)
             others = base.file.imported
-            bound = base.file.names.attribute_bindings(base.node, node.attr)
+            bound = base.file.names.attribute_bindings(base.node, attribute)
             values = [binding.value for binding in bound if not others.classes.is_elsewhere(binding.value)]
-            for value in values:
-                yield from [(base.file, None)] if value is None else self._origins(owner, base, value)
-            if values:
-                return
+            kept: Sequence[_Kept] = [(None, value) for value in values]
+            kept = kept or others.handed.kept_above(base.node, attribute, depth + 1)
+            if kept:
+                return [origin for file, value in kept for origin in self._origins(owner, file or base.file, value)]
+        return ()
 
     def _handed_up(self, owner: ast.ClassDef, value: ast.expr) -> ast.expr | None:
         """What ``super().__init__(model)`` of a class gives for what a base class of this file keeps."""
@@ -100,13 +104,16 @@ class HandedObjects:
         is_given = len(bindings) == 1 and bindings[0].kind == "parameter"
         return self._given_to_base(owner, bindings[0]) if is_given else None
 
-    def _origins(
-        self, owner: ast.ClassDef, base: Definition, value: ast.expr
-    ) -> list[tuple[SemanticIndex | None, ast.expr | None]]:
-        """Where a value comes from that a base class keeps, which is part of every object of a class of this file."""
+    def _origins(self, owner: ast.ClassDef, file: SemanticIndex, value: ast.expr | None) -> list[_Kept]:
+        """Where a value comes from that a base class of another file keeps, which is part of every object of a class.
+
+        Of that file is what a class of this one does not give.
+        """
+        if value is None:
+            return [(file, None)]
         value = itself(value)
         if isinstance(value, ast.Name):
-            bindings = base.file.flow.reaching(value)
+            bindings = file.flow.reaching(value)
             if len(bindings) == 1 and bindings[0].kind == "parameter":
                 return [(None, self._given_to_base(owner, bindings[0]))]
         func = value.func if isinstance(value, ast.Call) else None
@@ -114,7 +121,7 @@ class HandedObjects:
             own = _method(owner, func.attr)
             if own is not None:
                 return [(None, item) for item in self._returned_by(own)]
-        return [(base.file, value)]
+        return [(file, value)]
 
     def _given_to_base(self, owner: ast.ClassDef, parameter: Binding) -> ast.expr | None:
         """What ``super().__init__(...)`` of a class gives for a parameter of its base."""

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.chosen_classes import is_module
+from tpulint.semantic.default_device import sets_as_it_is_imported
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outside import CONSTRUCTOR, OutsideCall
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.shown_devices import only_shows_device
@@ -40,7 +42,7 @@ _MOST_FILES = 40
 """Files that a program imports, itself or through others, which are looked through."""
 _SETS_DEFAULT = ("set_default_device", "set_default_tensor_type")
 _XLA = r"\bxla(?:\b|_)"
-_MOVES = r"\.cuda\(|cuda\.is_available|\.device\(|xla_device|torch_xla\.device"
+_MOVES = r"\.cuda\(|cuda\.is_available|\.device\((?!\s*[\"']cpu[\"']\s*\))|xla_device|torch_xla\.device"
 _NAMED = r"\.to\(\s*[\"']cuda|\bdevice(?:\s*:\s*[\w. |]+)?\s*=\s*[\"']cuda"
 """A device by its name: ``x.to("cuda")``, ``def to_gpu(x, device="cuda"):``."""
 _OF_OTHERS = r"\b(?:import|from)\s+(?:paddle|mxnet|tensorflow|jax|cupy|chainer|mindspore|oneflow)"
@@ -240,14 +242,16 @@ def _speaks_of_others(text: str) -> bool:
     return any(word in lowered for word in _PROCESSES) or re.search(_RANKS, text) is not None
 
 
-def speaks_of_devices(source: SourceFile, imported: Imported, outside: Sequence[OutsideCall]) -> bool:
+def speaks_of_devices(tree: SyntaxTree, imported: Imported, outside: Sequence[OutsideCall]) -> bool:
     """Whether a file names a device, is given what is on one, trains for another that does, or imports such things."""
+    source = tree.source
     given = any(side == Side.DEVICE.name for call in outside for _, _, side in call.arguments)
     return (
         given
         or any(call.trains_on_device for call in outside)
+        or _is_given_device(source, imported, outside)
         or _names_device(source)
-        or _imports_device(source, imported)
+        or _imports_device(tree, imported)
     )
 
 
@@ -282,17 +286,36 @@ def _puts_on_device(file: SemanticIndex) -> bool:
     return is_moving and not file.mentions(_OF_OTHERS)
 
 
-def _imports_device(source: SourceFile, imported: Imported) -> bool:
-    """Whether a file that trains, or evaluates, has its models from files that put them on a device.
+def _is_given_device(source: SourceFile, imported: Imported, outside: Sequence[OutsideCall]) -> bool:
+    """Whether a file that trains is given objects of classes that put them, or what they are given, on a device.
 
-    A program may have them through several files that lie beside it, or in folders there.
+    ``Algo(Agent())``, where ``Agent`` or a base class of it has ``x.to(self.device)``.
     """
     if not source.has_any(WORDS_OF_LOOPS):
         return False
+    places = dict.fromkeys((path, name) for call in outside for _, path, name in call.classes)
+    for path, name in places:
+        file = imported.file(path)
+        made = [Definition(file, one) for one in file.tree.classes if one.name == name] if file is not None else []
+        if any(_puts_on_device(one.file) for owner in made for one in (owner, *bases_above(owner))):
+            return True
+    return False
+
+
+def _imports_device(tree: SyntaxTree, imported: Imported) -> bool:
+    """Whether a file that trains, or evaluates, has its models from files that put them on a device.
+
+    A program may have them through several files that lie beside it, or in folders there, and a class by its bases.
+    """
+    source = tree.source
+    if not source.has_any((*WORDS_OF_LOOPS, ".eval(")) and not imported.imports_steps:
+        return False
     files = list(imported.files())
+    above = [one.file for owner in tree.classes for base in imported.bases_of(owner) for one in bases_above(base)]
+    files += [one for one in dict.fromkeys(above) if one not in files]
     beside = os.path.join(os.path.dirname(os.path.abspath(source.path)), "") if "__main__" in source.text else None
     for other in files:  # grows while it is walked
-        if _puts_on_device(other):
+        if _puts_on_device(other) or sets_as_it_is_imported(other):
             return True
         if beside is not None and len(files) < _MOST_FILES:
             further = (one for one in other.imported.files() if os.path.abspath(one.source.path).startswith(beside))

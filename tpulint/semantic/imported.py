@@ -56,7 +56,10 @@ class Imported(ImportedNames):
         return found[0] if len(found) == 1 else None
 
     def all_called(self, call: ast.Call) -> tuple[Definition, ...]:
-        """What a call may run in other files: several methods, where it is one of an instance of several classes."""
+        """What a call may run in other files: several methods, where it is one of an instance of several classes.
+
+        So are several functions of one name, one of which is imported: ``if fast: from fast import train``.
+        """
         if not self.knows_others:
             return ()
         if call not in self._called:
@@ -71,6 +74,9 @@ class Imported(ImportedNames):
         found = self.definition(call.func)
         if found is not None:
             return () if isinstance(found.node, ast.Module) else (found,)
+        branches = self.brought_by_branches(call.func) if name is None else []
+        if branches:
+            return () if any(isinstance(item.node, ast.Module) for item in branches) else tuple(dict.fromkeys(branches))
         kept = self.functions.of(call.func) if name is None else ()
         if kept:
             return kept
@@ -105,8 +111,12 @@ class Imported(ImportedNames):
             is_itself = isinstance(node.value, ast.Name) and node.value.id == first
             if not is_itself or any(item.name == node.attr for item in own):
                 return ()  # another class of this file may replace it
-        found = (self.definition(base) for base in owner.bases if isinstance(base, ast.Name | ast.Attribute))
-        return tuple(item for item in found if item is not None and item.is_class)
+        return tuple(self.bases_of(owner))
+
+    def bases_of(self, owner: ast.ClassDef) -> list[Definition]:
+        """The classes of other files that the head of a class of this file names."""
+        found = (self.definition(base) for base in owner.bases)
+        return [item for item in found if item is not None and item.is_class]
 
     @cached_property
     def calls(self) -> list[ast.Call]:
@@ -140,7 +150,7 @@ class Imported(ImportedNames):
         from tpulint.semantic.imported_classes import ImportedClasses
 
         return ImportedClasses(
-            self._tree, self._names, self._flow, self, self._handed, self._arguments_for, self._returned_by
+            self._tree, self._names, self._flow, self, self.handed, self._arguments_for, self._returned_by
         )
 
     @cached_property
@@ -148,10 +158,11 @@ class Imported(ImportedNames):
         """The functions of other files that values are."""
         from tpulint.semantic.kept_functions import KeptFunctions
 
-        return KeptFunctions(self._names, self._flow, self, self._handed, self._arguments_for, self._returned_by)
+        return KeptFunctions(self._names, self._flow, self, self.handed, self._arguments_for, self._returned_by)
 
     @cached_property
-    def _handed(self) -> HandedObjects:
+    def handed(self) -> HandedObjects:
+        """What other files give to this one, be it through a base class."""
         from tpulint.semantic.handed_objects import HandedObjects
 
         return HandedObjects(self._tree, self._names, self, self._library, self._outside, self._returned_by)

@@ -62,6 +62,11 @@ class ImportedNames:
         """Whether others may note what they define in this file: ``@register("net")`` puts a class in a dictionary."""
         return self._library is not None and "def register" in self.text
 
+    @cached_property
+    def imports_steps(self) -> bool:
+        """Whether a file that this one imports runs a backward pass, maybe for it: ``self.optimize(loss)``."""
+        return self._library is not None and self._library.imports_steps(self._path, self.text)
+
     @property
     def may_meet_others(self) -> bool:
         """Whether values of the file may be of classes of other files: imported, handed over, or noted by them."""

@@ -186,7 +186,8 @@ class Intervals:
             return self._is_counter(node)
         owner = self._tree.class_of(node)
         if owner is not None and is_of_self(node):
-            return any(map(_is_raised, self._names.attribute_bindings(owner, node.attr)))
+            bindings = self._names.attribute_bindings(owner, node.attr)
+            return any(_is_raised(binding) or self._is_number(binding) for binding in bindings)
         if isinstance(node, ast.Subscript):
             function = self._tree.function_of(node) or self._tree.module
             added = self._tree.nodes_in(function, ast.AugAssign)
@@ -198,6 +199,11 @@ class Intervals:
         """Attributes of anything that count turns: ``state.step`` where ``state.step += 1`` is done."""
         stored = (node for node in self._tree.binders if isinstance(node, ast.Attribute))
         return {self._tree.text(node) for node in stored if _raises(self._tree.parents[node])}
+
+    def _is_number(self, binding: Binding) -> bool:
+        """``for self.step, batch in enumerate(loader)``"""
+        is_first = binding.kind == "loop" and binding.path == (0,)
+        return is_first and binding.value is not None and self._counters.is_numbered(binding.value)
 
     def _is_counter(self, name: ast.Name) -> bool:
         """Whether a name counts turns: bound by ``enumerate`` or ``range``, stepped by ``+= 1``, or ``j = i // 4``."""

@@ -43,6 +43,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.own_optimizers import OwnOptimizers
     from tpulint.semantic.placed_elements import PlacedElements
+    from tpulint.semantic.shape_numbers import ShapeNumbers
 
 
 class Kinds:
@@ -82,7 +83,7 @@ class Kinds:
         self.objects = ObjectValues(self, tree, names, flow, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, flow, definitions, flags, outside)
         self.unseen = UnseenResults(self, tree, names, flow, definitions, outside)
-        speaks = not self._host_only and speaks_of_devices(tree.source, imported, outside)
+        speaks = not self._host_only and speaks_of_devices(tree, imported, outside)
         self.mentions_device = speaks or bool(self.hooks.all)
         """Whether the file has to do with devices beside the CPU; if not, everything runs on the host.
 
@@ -99,6 +100,13 @@ class Kinds:
         from tpulint.semantic.own_optimizers import OwnOptimizers
 
         return OwnOptimizers(self._tree, self._names, self._flow)
+
+    @cached_property
+    def shape_numbers(self) -> ShapeNumbers:
+        """What forward passes return that is numbers of the host."""
+        from tpulint.semantic.shape_numbers import ShapeNumbers
+
+        return ShapeNumbers(self._tree, self._names, self._flow, self._definitions, self._imported)
 
     # ---------------------------------------------------------------- expressions
 

@@ -187,12 +187,17 @@ class Loaders:
     # ---------------------------------------------------------------- what feeds a loop
 
     def _evaluated_by(self, loop: StepLoop) -> set[ast.Call]:
-        """Loaders that only those calls give to the function of a step loop which train nothing: ``train=False``."""
-        from tpulint.semantic.ruled_out import given_by_purpose
+        """Loaders that only those calls give to the function of a step loop which train nothing: ``train=False``.
 
-        given = given_by_purpose(self._index, loop) if self._loaders else {}
-        made = {evaluates: self._loaders.keys() & set(self.behind(items)) for evaluates, items in given.items()}
-        return made.get(True, set()) - made.get(False, set())
+        Or that it goes through only where it trains nothing: ``loader = train_loader if train else test_loader``.
+        """
+        from tpulint.semantic.ruled_out import given_by_purpose, sources_by_purpose
+
+        found: set[ast.Call] = set()
+        for items_of in (given_by_purpose(self._index, loop), sources_by_purpose(self._index, loop)):
+            made = {evaluates: self._loaders.keys() & set(self.behind(items)) for evaluates, items in items_of.items()}
+            found |= made.get(True, set()) - made.get(False, set())
+        return found
 
     def _feed_phases(self, loop: StepLoop) -> None:
         """Note the loaders of a loop that trains and evaluates in turns."""

@@ -134,7 +134,9 @@ class Masks:
         if name == "torch.autograd.Variable" and call.args:
             return self.is_boolean(call.args[0], depth + 1)
         if name in _JOINING and call.args:
-            parts = call.args[0].elts if isinstance(call.args[0], ast.Tuple | ast.List) else []
+            joined = call.args[0]  # written out, or a list that others are put into: `masks.append(x > 0)`
+            is_shown = isinstance(joined, ast.Tuple | ast.List)
+            parts = joined.elts if is_shown else self._index.kinds.contents.of(joined)  # type: ignore[attr-defined]
             return bool(parts) and all(self.is_boolean(part, depth + 1) for part in parts)
         if name in _ALIKE and len(call.args) == 1 and not any(keyword.arg == "dtype" for keyword in call.keywords):
             return self.is_boolean(call.args[0], depth + 1)

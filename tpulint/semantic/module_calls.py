@@ -42,21 +42,29 @@ class ModuleCalls:
         whole = [items for items in given if not any(isinstance(item, ast.Starred) for item in items)]
         return [items[before + at] for items in whole if 0 <= at < len(items) - before]
 
-    def run_in(self, function: FunctionNode) -> list[FunctionNode]:
-        """Forward passes that the calls in a function may run."""
-        return [run for run, calls in self._calls.items() if any(self._tree.encloses(function, call) for call in calls)]
+    def run_by(self, call: ast.Call) -> list[FunctionNode]:
+        """Forward passes of which a call may run one."""
+        return self._runs.get(call, [])
+
+    @cached_property
+    def _runs(self) -> dict[ast.Call, list[FunctionNode]]:
+        found: dict[ast.Call, list[FunctionNode]] = {}
+        for run, calls in self._calls.items():
+            for call in calls:
+                found.setdefault(call, []).append(run)
+        return found
 
     @cached_property
     def _calls(self) -> dict[FunctionNode, list[ast.Call]]:
         found: dict[FunctionNode, list[ast.Call]] = {}
         for call in self._tree.calls:
-            for owner in self._classes_called(call.func):
+            for owner in self.classes_called(call.func):
                 run = self._definitions.method(owner, _FORWARD) if self._definitions.is_module_class(owner) else None
                 if run is not None:
                     found.setdefault(run, []).append(call)
         return found
 
-    def _classes_called(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
+    def classes_called(self, func: ast.expr) -> tuple[ast.ClassDef, ...]:
         """The classes of this file of which what is called may be: ``layer(x)`` of ``for layer in self.layers``.
 
         ``Loss()(x, y)`` makes one and calls it.

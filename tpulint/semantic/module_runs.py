@@ -27,7 +27,7 @@ class ModuleRuns:
         self._kinds = kinds
         self._definitions = definitions
         self._events = events
-        self._acting: dict[FunctionNode, bool] = {}
+        self._acting: dict[tuple[FunctionNode, bool], bool] = {}
 
     def is_run(self, call: ast.Call) -> bool:
         """Whether a call runs a module: ``model(x)``, ``model.forward(x)``."""
@@ -41,15 +41,28 @@ class ModuleRuns:
         return func.attr in _RUNNING_METHODS or self._runs_itself(call)
 
     def _runs_itself(self, call: ast.Call) -> bool:
-        """Whether a method of a module, of which this file has the class, runs it: ``def act(self, x): self(x)``."""
+        """Whether a method of a module, of which this file has the class, runs it: ``def act(self, x): self(x)``.
+
+        So does one that runs a part of it, ``self.actor(x)``, where others than the module's own methods call it.
+        """
+        by_itself = is_of_self(call.func)
         for method in (*self._events.functions_of(call), *self._definitions.functions_of_several(call)):
-            if method not in self._acting:
+            if (method, by_itself) not in self._acting:
                 first = method.args.args[0].arg if method.args.args else ""
-                runs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False))
-                self._acting[method] = any(isinstance(func, ast.Name) and func.id == first for func in runs)
-            if self._acting[method]:
+                self._acting[method, by_itself] = False
+                runs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False) if node.args)
+                self._acting[method, by_itself] = any(
+                    func.id == first
+                    if isinstance(func, ast.Name)
+                    else not by_itself and is_of_self(func) and self._is_part(func)
+                    for func in runs
+                )
+            if self._acting[method, by_itself]:
                 return True
         return False
+
+    def _is_part(self, func: ast.Attribute) -> bool:
+        return self._kinds.value(func).kind is Kind.MODULE
 
     def computes(self, call: ast.Call) -> bool:
         """Whether a call gives another method of a module tensors of the device, on which it computes."""

@@ -32,7 +32,9 @@ class MovedTensors:
         index = self._index
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and (
-                index.moves.to_device(part) is not None or index.kind(part.func) is Kind.MODULE
+                index.moves.to_device(part) is not None
+                or index.kind(part.func) is Kind.MODULE
+                or self._is_made_there(part)
             ):
                 return True
         return depth < _DEPTH and any(
@@ -41,6 +43,11 @@ class MovedTensors:
             for binding in index.flow.reaching(name)
             if binding.kind != "loop" or len(binding.path) < 2  # `for i, (edges, size) in enumerate(parts)`
         )
+
+    def _is_made_there(self, call: ast.Call) -> bool:
+        """``torch.zeros(n, device=x.device)``"""
+        has_device = any(keyword.arg == "device" for keyword in call.keywords)
+        return has_device and self._index.is_device_tensor(call)
 
     def _followed(self, node: ast.expr, depth: int) -> list[ast.Name]:
         """The tensors that an expression is made of, or the list that one of them was taken out of."""

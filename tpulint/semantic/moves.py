@@ -22,6 +22,7 @@ from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _CALL_DEPTH = 4
+_DEEP_COPY = "copy.deepcopy"
 _HOLDS = r"(?i)ema|averag|wrap|model|module|network|diffusion"
 """Words in the names of classes that keep the modules which they are given."""
 
@@ -101,7 +102,7 @@ class Moves:
     def _takes_modules_along(self, made: ast.Call) -> bool:
         """Whether what a call makes is a module, or of a class nobody sees that holds one, by its name."""
         name, kind = self._names.qualified(made.func) or "", self._kinds.value(made).kind
-        if name.startswith(COPYING_CLASSES) or name == "copy.deepcopy":
+        if name.startswith((*COPYING_CLASSES, _DEEP_COPY)):
             return False
         if kind is not Kind.UNKNOWN:
             return kind is Kind.MODULE

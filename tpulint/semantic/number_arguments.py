@@ -23,6 +23,8 @@ _BEHIND_TENSOR: dict[str, dict[str, int | None]] = {
     "uniform_": {"from": 0, "to": 1},
     "nan_to_num": {"nan": 0, "posinf": 1, "neginf": 2},
     "norm": {"p": 0},
+    "topk": {"k": 0},
+    "kthvalue": {"k": 0},
 }
 """Operations of tensors, as functions of torch and as methods: the place of each number behind the tensor, None for
 those that only a name gives."""

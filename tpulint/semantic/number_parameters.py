@@ -12,6 +12,7 @@ from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
 
 _ABOUT_ATTRIBUTES = frozenset({"builtins.getattr", "builtins.setattr", "builtins.hasattr"})
 _LIST = "torch.nn.ModuleList"
+_RESHAPING = frozenset({"reshape", "view", "unflatten", "expand"})
 _DEPTH = 4
 """Functions that hand a number on to each other."""
 
@@ -29,6 +30,7 @@ class NumberParameters:
         return (
             self._is_calculated_with(function, name)
             or self._names_attribute(function, name, 0)
+            or self._holds_sizes(function, name, 0)
             or any(self._chooses_module(load) or self._counts_parts(load) for load in self._loads_of(name, function))
         )
 
@@ -146,12 +148,43 @@ class NumberParameters:
 
     def _hands_on(self, call: ast.Call, load: ast.Name, depth: int) -> bool:
         """Whether a function of this file that is given a variable makes the name of an attribute of it."""
+        return any(self._names_attribute(called, name, depth + 1) for called, name in self._taking(call, load, depth))
+
+    def _taking(self, call: ast.Call, load: ast.Name, depth: int) -> Iterator[tuple[FunctionNode, str]]:
+        """The function of this file that a call gives a variable, and its parameter."""
         called = self._definitions.function_called(call) if depth < _DEPTH else None
-        if called is None:
-            return False
-        parameters = [*called.args.posonlyargs, *called.args.args, *called.args.kwonlyargs]
-        given = (item.arg for item in parameters if load in self._definitions.arguments.of_call(call, called, item.arg))
-        return any(self._names_attribute(called, name, depth + 1) for name in given)
+        parameters = [] if called is None else [*called.args.posonlyargs, *called.args.args, *called.args.kwonlyargs]
+        for item in parameters:
+            if called is not None and load in self._definitions.arguments.of_call(call, called, item.arg):
+                yield called, item.arg
+
+    def _holds_sizes(self, function: FunctionNode, name: str, depth: int) -> bool:
+        """``T, H, W = shape`` and ``x.reshape(B, T, H, W)``, here or in a function that is handed the shape.
+
+        Nobody unpacks a tensor of the device for that: each size would be read.
+        """
+        scope = self._names.scope_of(function.body[0])
+        for load in self._names.loads(name, scope):
+            user = self._tree.parents[load]
+            target = user.targets[0] if isinstance(user, ast.Assign) and user.value is load else None
+            parts = target.elts if isinstance(target, ast.Tuple) else ()
+            if any(
+                self._is_size(use)
+                for one in parts
+                if isinstance(one, ast.Name)
+                for use in self._names.loads(one.id, scope)
+            ):
+                return True
+            call = self._tree.parents[user] if isinstance(user, ast.keyword) else user
+            taking = self._taking(call, load, depth) if isinstance(call, ast.Call) and call.func is not load else ()
+            if any(self._holds_sizes(called, parameter, depth + 1) for called, parameter in taking):
+                return True
+        return False
+
+    def _is_size(self, use: ast.Name) -> bool:
+        call = self._tree.parents[use]
+        is_given = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and use in call.args
+        return is_given and call.func.attr in _RESHAPING  # type: ignore[attr-defined]
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:

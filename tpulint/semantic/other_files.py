@@ -110,10 +110,7 @@ def bases(owner: Definition) -> Iterator[Definition]:
     """Base classes of a class that come from another file than the class, be it through others of its own file."""
     if isinstance(owner.node, ast.ClassDef):
         for one in owner.file.names.classes_above(owner.node):
-            for base in one.bases:
-                found = owner.file.imported.definition(base)
-                if found is not None and found.is_class:
-                    yield found
+            yield from owner.file.imported.bases_of(one)
 
 
 def bases_above(owner: Definition, depth: int = 0) -> Iterator[Definition]:

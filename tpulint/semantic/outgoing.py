@@ -22,7 +22,8 @@ from tpulint.semantic.described_calls import (
     trains_on_device,
 )
 from tpulint.semantic.device_settings import settings_used
-from tpulint.semantic.other_files import Definition, function_run, methods
+from tpulint.semantic.methods_by_name import methods_like, pattern_given
+from tpulint.semantic.other_files import Definition, bases_above, function_run, method, methods
 from tpulint.semantic.outside import (
     NOW_AND_THEN,
     STEP,
@@ -174,10 +175,26 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     """The functions of other files that a call may run: of an instance of a module class, the forward pass."""
     found = index.imported.all_called(call)
     if not found:
-        found = methods(index.imported.classes_of(call.func), "forward")
+        owners = index.imported.classes_of(call.func)
+        found = (*methods(owners, "forward"), *(one for owner in owners for one in _chosen_by_forward(owner)))
     runs = [run for run in map(function_run, found) if run is not None and isinstance(run.node, FUNCTIONS)]
     gradients = [(one.file, one.file.definitions.gradient_of(one.node)) for one in runs]  # type: ignore[arg-type]
     return [*runs, *(Definition(file, gradient) for file, gradient in gradients if gradient is not None)]
+
+
+def _chosen_by_forward(owner: Definition) -> Iterator[Definition]:
+    """Methods of a class that ``forward`` of a base class in another file runs: ``getattr(self, "_" + mode)(x)``."""
+    forward = method(owner, "forward")
+    if forward is None or forward.file is owner.file or "getattr(" not in forward.file.source.text:
+        return
+    assert isinstance(owner.node, ast.ClassDef)
+    own = [Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node)]
+    for call in forward.file.tree.nodes_in(forward.node, ast.Call):
+        pattern = pattern_given(forward.file.tree, forward.file.names, call)
+        for one in (*own, *bases_above(owner)) if pattern is not None else ():
+            assert isinstance(one.node, ast.ClassDef)
+            if one.file is not forward.file:
+                yield from (Definition(one.file, run) for run in methods_like(one.file.tree, one.node, pattern or ""))
 
 
 def _gives_what_is_saved(index: SemanticIndex, call: ast.Call, given: Sequence[ast.expr]) -> bool:

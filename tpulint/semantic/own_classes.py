@@ -84,7 +84,7 @@ class OwnClasses:
                 names = self.handed.get((qualified_in_file(self._tree, binding.statement), binding.name), ())
                 handed = [owner for owner in self._tree.classes if owner.name in names]
                 found.update(dict.fromkeys(handed))
-                values.extend(given or ([] if handed else [None]))
+                values.extend(given or ([] if handed else [binding.value]))  # what no call gives is its default
                 continue
             value = part_of(binding.value, binding.path) if binding.kind == "assign" else None
             value = value or _given_back(binding)
@@ -119,6 +119,8 @@ class OwnClasses:
         if isinstance(value, ast.Call):
             if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
                 return self.made(value.args[0], depth)
+            if self._names.qualified(value.func) == "builtins.getattr":  # `getattr(model, "module", model)`
+                return self.made(value.args[2], depth) if len(value.args) == 3 else ()
             owner = self._definitions.class_called(value) or self._loaded(value)
             return self._chosen(value.func) if owner is None else (owner,)
         if isinstance(value, ast.IfExp):

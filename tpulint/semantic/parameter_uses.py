@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FunctionNode, SyntaxTree
 
@@ -65,6 +66,44 @@ class ParameterUses:
     def is_taken_apart(self, function: FunctionNode, name: str) -> bool:
         """``x[0]``, ``x.size``, ``*x``, ``for item in x``"""
         return any(map(self._is_taken_apart, self.loads(function, name)))
+
+    def moves_parts(self, function: FunctionNode, name: str) -> bool:
+        """Whether a function unpacks a parameter and moves what it makes of the parts: the batch came as it is.
+
+        ``atoms, count = batch`` and ``torch.cat(rows).to(device)``, of rows of ``atoms``
+        """
+        parts = {
+            part.id
+            for load in self.loads(function, name)
+            if isinstance(unpacked := self._tree.parents[load], ast.Assign) and unpacked.value is load
+            for target in unpacked.targets
+            if isinstance(target, ast.Tuple | ast.List)
+            for part in target.elts
+            if isinstance(part, ast.Name)
+        }
+        if not parts:
+            return False
+        nodes = self._tree.nodes_in(function, ast.Assign, ast.Call, functions=False)
+        for node in sorted(nodes, key=self._tree.start):
+            if isinstance(node, ast.Assign):
+                if any(isinstance(part, ast.Name) and part.id in parts for part in ast.walk(node.value)):
+                    parts |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            elif isinstance(node, ast.Call) and isinstance(func := node.func, ast.Attribute):
+                is_made_of_parts = any(isinstance(part, ast.Name) and part.id in parts for part in ast.walk(node))
+                if is_made_of_parts and func.attr == "append" and isinstance(func.value, ast.Name):
+                    parts.add(func.value.id)
+                elif is_made_of_parts and self._moves(node, func.attr):
+                    return True
+        return False
+
+    def _moves(self, call: ast.Call, method: str) -> bool:
+        return method == "cuda" or (method == "to" and any(map(self._may_be_device, devices_given(call))))
+
+    def _may_be_device(self, given: ast.expr) -> bool:
+        """``.to(device)`` and ``.to("cuda")``, not ``.to(torch.float)``, and not ``.to(x.device)`` of a parameter."""
+        if isinstance(given, ast.Attribute):
+            return given.attr == "device" and isinstance(given.value, ast.Name) and given.value.id == "self"
+        return isinstance(given, ast.Name) or (isinstance(given, ast.Constant) and isinstance(given.value, str))
 
     def is_copied(self, load: ast.Name) -> bool:
         """Whether a use copies a parameter to the host, or hands it to a call."""

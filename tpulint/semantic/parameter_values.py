@@ -146,15 +146,23 @@ class ParameterValues:
         if function.args.vararg is not binding.node:
             return UNKNOWN
         owner = self._tree.class_of(function)
-        if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
-            return self._kinds.parameter_tensor()
         named = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
         named = named[int(self._tree.takes_object(function)) :]
+        if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
+            is_of_host = isinstance(key, int) and self._is_of_host(function, len(named) + key, depth)
+            return HOST._replace(certain=False) if is_of_host else self._kinds.parameter_tensor()
         calls = self._definitions.calls_of(function)[:_CALLS]
         given = [item for call in calls for item in call.args[len(named) :]]
         if any(isinstance(item, ast.Starred) for item in given):
             return UNKNOWN
         return _join_sides([self._kinds.value(item, depth + 2) for item in given])._replace(certain=False)
+
+    def _is_of_host(self, forward: FunctionNode, at: int, depth: int) -> bool:
+        """Whether all that runs of a module give at a place is numbers and the like: ``net(x, 3)``."""
+        runs = self._definitions.arguments.calls_of_object(forward)[:_CALLS]
+        whole = [call.args for call in runs if not any(isinstance(item, ast.Starred) for item in call.args)]
+        given = [items[at] for items in whole if 0 <= at < len(items)]
+        return bool(given) and all(self._kinds.value(item, depth + 2).kind is Kind.HOST for item in given)
 
     def _element_named(self, function: FunctionNode, key: str | int | None, depth: int) -> Value:
         """What calls give for ``**values`` of a function under one name, or of what is given under any: tensors."""
@@ -208,6 +216,8 @@ class ParameterValues:
                 return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
+            if function.name == "__init__" and _is_left_at_plain(binding.value):
+                return HOST._replace(certain=False)  # `def __init__(self, rate=0.1)`
         elif isinstance(function, ast.Lambda):
             joined = join(self._kinds.value(given, depth + 2) for given in self._given_to_lambda(function, binding))
             return joined._replace(certain=False)
@@ -216,10 +226,7 @@ class ParameterValues:
     def _given_to_forward(self, function: FunctionNode, binding: Binding, depth: int) -> Value:
         """What the forward pass of a module is given: tensors, unless what is known of it speaks against that."""
         assert isinstance(binding.node, ast.arg)
-        default = binding.value
-        if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
-            default = default.operand
-        if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str):
+        if _is_left_at_plain(binding.value):
             return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
         if self._flags.is_left_none(binding):
             return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
@@ -248,6 +255,10 @@ class ParameterValues:
         if function.args.args and function.args.args[0].arg != binding.name:
             if self._is_left_on_host(function, binding.name):
                 return Value(Kind.TENSOR, Side.HOST, certain=False)
+            if self._uses.moves_parts(function, binding.name):
+                return Value(Kind.TENSOR, Side.UNKNOWN, certain=False)
+            if self._kinds.shape_numbers.are_handed_in(function, binding.name):
+                return HOST._replace(certain=False)  # `for block in self.blocks: x = block(x, x.shape)`
             return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False)
         return UNKNOWN
 
@@ -326,7 +337,10 @@ class ParameterValues:
         return len(made) < len(bindings) and not any(map(self._kinds.branches.is_converted, made))
 
     def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
-        """Whether a parameter is the object whose method a function is."""
+        """Whether a parameter is the object whose method a function is, which no function within a method has."""
+        outer = self._tree.function_of(function)
+        if outer is not None and self._tree.class_of(outer) is self._tree.class_of(function):
+            return False
         first = [*function.args.posonlyargs, *function.args.args][:1]
         return first == [parameter] and not any(isinstance(item, ast.Name) for item in function.decorator_list)
 
@@ -345,6 +359,13 @@ class ParameterValues:
             for parameter, kind, side in call.arguments
             if parameter == name
         ]
+
+
+def _is_left_at_plain(default: ast.expr | None) -> bool:
+    """Whether a parameter is a number or a text by default."""
+    if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
+        default = default.operand
+    return isinstance(default, ast.Constant) and isinstance(default.value, int | float | str)
 
 
 def _join_sides(values: list[Value]) -> Value:

@@ -20,6 +20,8 @@ _ITSELF = "()"
 """What a function gives back that calls itself."""
 _NO_TENSOR = ast.Is | ast.IsNot | ast.In | ast.NotIn
 """Comparisons that give a truth value of Python, whatever is compared."""
+_GIVING_THE_SAME = facts.VARIABLES | {"numpy.copy"}
+"""Functions that give what they are given: an array, where the other way of the function has a tensor."""
 _HOST = frozenset({"cpu", "numpy", "item", "tolist"})
 _CALCULATING = ("torch.", "math.", "builtins.")
 _METHODS = frozenset({
@@ -47,7 +49,8 @@ class Passing:
         returned = self._definitions.returned_by(function)
         if path and not all(isinstance(value, ast.Tuple) for value in returned):
             return None
-        found = {self._root(_part(value, path), 0) for value in returned}
+        parts = [part for part in (_part(value, path) for value in returned) if not _is_number(part)]
+        found = {self._root(part, 0) for part in parts}
         return found.pop() if len(found) == 1 else None
 
     def moved(self, function: FunctionNode, path: Path = ()) -> str | None:
@@ -185,8 +188,11 @@ class Passing:
             return None if isinstance(node.ops[0], _NO_TENSOR) else self._root(node.left, depth + 1)  # `labels > 0`
         if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
             return self._root(node.value, depth + 1)
+        if isinstance(node, ast.IfExp):  # `x.clone() if torch.is_tensor(x) else np.copy(x)`, `x * 2 if n else 0.0`
+            found = {self._root(way, depth + 1) for way in (node.body, node.orelse) if not _is_number(way)}
+            return found.pop() if len(found) == 1 else None
         func = node.func if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and node.args and self._names.qualified(node.func) in facts.VARIABLES:
+        if isinstance(node, ast.Call) and node.args and self._names.qualified(node.func) in _GIVING_THE_SAME:
             return self._root(node.args[0], depth + 1)
         if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS | _MOVES:
             return None
@@ -202,6 +208,10 @@ class Passing:
             elif binding.kind != "augment":  # `x /= n` changes what is there
                 found.add(None)
         return found.pop() if len(found) == 1 else None
+
+
+def _is_number(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
 
 
 def _part(value: ast.expr, path: Path) -> ast.expr:

@@ -69,15 +69,19 @@ class Regions:
         intervals = Intervals(tree, names, counters, definitions, imported, given)
         self.intervals = intervals
         """Conditions that hold every n-th turn only."""
-        self._gates = Gates(tree, names, counters, flags, intervals)
+        self._gates = Gates(tree, names, counters, flags, definitions, intervals)
         # Without any of these words there is no loop to find: most files of a library.
-        trains = tree.source.has_any(_TRAINS) or (imported.knows_others and trains_by_imports(tree.source.text))
+        trains = tree.source.has_any(_TRAINS) or (
+            imported.knows_others and (trains_by_imports(tree.source.text) or imported.imports_steps)
+        )
         delegated = None
         if imported.knows_others:
             from tpulint.semantic.delegated_events import DelegatedEvents
 
             delegated = DelegatedEvents(imported)
-        self.events = EventMap(tree, names, kinds, definitions, delegated, only_boundaries=not trains)
+        left = sorted({call.function for call in outside if call.leaves_update and "." in call.function})
+        trains = trains or bool(left)
+        self.events = EventMap(tree, names, kinds, definitions, delegated, not trains, left)
         self.evaluation = Evaluation(tree, names, flow, kinds, definitions, self.events, outside)
         # Many files of a library speak of gradients, few of them run a backward pass.
         trains = trains and self.events.have_step
@@ -119,7 +123,7 @@ class Regions:
         self._per_call: dict[FunctionNode, CalledStep] = {}
         self.called_steps = self._find_called(outside)
         """Functions that loops of other files run in every turn."""
-        replaced = [call for call in outside if call.replaces]
+        replaced = [call for call in outside if call.replaces and not call.leaves_update]
         self.replaced = {function: call for call in replaced for function in definitions.named(call.function)}
         """Methods without a body that are steps in classes of other files."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.called_models import is_given, models_called
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.other_files import unpacked
@@ -65,6 +66,8 @@ class Roles:
                 root = _root(func.value)
                 if root is not None:
                     self.asked.update(flow.reaching(root))
+        for model in models_called(tree, flow):
+            self._note(model, Value(Kind.MODULE, certain=False))
         self._ask_what_they_are_made_of()
         for term in summed & self.asked:
             self._note(term, Value(Kind.TENSOR, self._side, certain=False))
@@ -109,19 +112,38 @@ class Roles:
                 continue
             made = None if binding.path or binding.kind != "assign" else _only_call(binding.value)
             if made is not None and made.args:
-                self._note_output(made)
+                self._note_output(made, is_of_torch=last_name(made.func) in _LOSSES)
                 # What computes a loss is a loss function, such as an object of a class that is not seen.
                 for callee in self._receivers(made.func):
                     is_kept = callee.kind in ("assign", "parameter") if isinstance(callee, Binding) else True
                     if is_kept and not _is_part(callee):
                         self._note(callee, Value(Kind.MODULE, certain=False))
+                        self._note_output(made, is_of_torch=False)
 
-    def _note_output(self, loss: ast.Call) -> None:
-        """What a loss of torch is computed of lies where the loss does: ``F.cross_entropy(logits, y)``."""
-        output = loss.args[0] if last_name(loss.func) in _LOSSES else None
-        for binding in self._flow.reaching(output) if isinstance(output, ast.Name) else ():
-            if binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Call):
+    def _note_output(self, loss: ast.Call, *, is_of_torch: bool) -> None:
+        """What a loss of torch is computed of lies where the loss does: ``F.cross_entropy(logits, y)``.
+
+        So does what a loss function that is given, or kept, is given of what such a model computes: ``model(x)``.
+        """
+        output = _root(loss.args[0])
+        if output is None or any(map(self._is_part_of_record, ast.walk(loss.args[0]))):
+            return
+        for binding in self._flow.reaching(output):
+            made = binding.value if binding.kind == "assign" and not binding.path else None
+            if isinstance(made, ast.Call) and (is_of_torch or self._is_of_given(made)):
                 self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
+
+    def _is_part_of_record(self, node: ast.AST) -> bool:
+        """``outputs["logits"]`` of a dictionary, ``outputs[0]`` of a tuple, ``packed.data``."""
+        if isinstance(node, ast.Attribute):
+            user = self._tree.parents[node]
+            return not isinstance(user, ast.Call) or user.func is not node
+        return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+
+    def _is_of_given(self, call: ast.Call) -> bool:
+        """Whether a call runs a parameter, or what an object keeps of one: ``self.model = model.cuda()``."""
+        callees = self._receivers(call.func) if call.args else ()
+        return any(isinstance(callee, Binding) and is_given(callee, self._flow) for callee in callees)
 
     def _terms(self, call: ast.Call, func: ast.Attribute) -> Iterator[ast.Name]:
         """Variables that a loss is summed of: ``(value_loss - 0.1 * entropy).backward()``, or by a name of the sum.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from tpulint.semantic.batch_loops import batches_of
+from tpulint.semantic.batch_loops import batches_of, gone_through
 from tpulint.semantic.default_flags import Branches, is_open, literal
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given, values_given
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tpulint.semantic.regions import StepLoop
     from tpulint.semantic.tree import SyntaxTree
 
+_DEPTH = 4
+"""Variables and calls that a source of batches is followed through."""
 _Constants = Mapping[str, tuple[object]]
 
 
@@ -30,6 +32,20 @@ class _ConstantBranches(Branches):
 
     def _constant(self, name: ast.Name) -> tuple[object] | None:
         return self._given.get(name.id)
+
+
+class _AssumedBranches(Branches):
+    """Where a condition has one answer, wherever it is asked."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, test: ast.expr, answer: bool) -> None:
+        super().__init__(tree, names)
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, answer = test.operand, not answer
+        self._asked = ast.dump(test)
+        self._assumed = answer
+
+    def _answer(self, test: ast.expr) -> bool | None:
+        return self._assumed if ast.dump(test) == self._asked else super()._answer(test)
 
 
 def only_evaluates(call: ast.Call, run: Definition) -> bool:
@@ -58,6 +74,55 @@ def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[as
         variables = [item for item in arguments if isinstance(item, ast.Name) or batches_of(item) is not None]
         given.setdefault(only_evaluates(call, Definition(index, function)), []).extend(variables)
     return given
+
+
+def sources_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[ast.expr]]:
+    """What a step loop takes its batches from where it only evaluates, and otherwise.
+
+    ``loader = train_loader if train else test_loader``, and ``if train: loss.backward(); optimizer.step()`` in it.
+    """
+    tree, names = index.tree, index.names
+    found: dict[bool, list[ast.expr]] = {}
+    iterated = loop.node.iter if isinstance(loop.node, ast.For | ast.AsyncFor) else None
+    if iterated is None or not all(tree.encloses(loop.node, update) for update in loop.updates):
+        return found
+    for test, answer, source in _chosen_sources(index, loop, iterated):
+        branches = None if test is None else _AssumedBranches(tree, names, test, answer)
+        evaluates = branches is not None and all(branches.leave_out(update, loop.node) for update in loop.updates)
+        found.setdefault(evaluates, []).append(source)
+    return found
+
+
+def _chosen_sources(
+    index: SemanticIndex, loop: StepLoop, source: ast.expr, depth: int = 0
+) -> Iterator[tuple[ast.expr | None, bool, ast.expr]]:
+    """What a loop may go through, with the condition that chooses it and the answer to that; None for no condition."""
+    if isinstance(source, ast.IfExp):
+        yield source.test, True, source.body
+        yield source.test, False, source.orelse
+    elif isinstance(source, ast.Call) and depth < _DEPTH and (through := gone_through(source)):
+        for item in through:
+            yield from _chosen_sources(index, loop, item, depth + 1)
+    elif isinstance(source, ast.Name) and depth < _DEPTH and (bindings := index.flow.reaching(source)):
+        branches = {one: index.parent(one.statement) for one in bindings}
+        chosen = {
+            one: branch
+            for one, branch in branches.items()
+            if isinstance(branch, ast.If) and not index.tree.encloses(branch, loop.node)
+        }
+        for binding in bindings:
+            branch = chosen.get(binding)
+            if binding.value is None or binding.path or binding.kind != "assign":
+                yield None, True, source
+            elif branch is not None:
+                yield branch.test, index.tree.in_body(branch, binding.statement), binding.value
+            elif len(chosen) == 1:  # what it holds where the branch is not taken
+                other, branch = next(iter(chosen.items()))
+                yield branch.test, not index.tree.in_body(branch, other.statement), binding.value
+            else:
+                yield from _chosen_sources(index, loop, binding.value, depth + 1)
+    else:
+        yield None, True, source
 
 
 def _constants(call: ast.Call, run: Definition) -> _Constants:

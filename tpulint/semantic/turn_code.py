@@ -234,12 +234,16 @@ class TurnCode:
                 continue
             self._functions[function] = turn
             if function.name == "forward":
-                waiting.extend((*self._parts_run_by(function), *self._index.module_calls.run_in(function)))
+                waiting.extend(self._parts_run_by(function))
             for call in self._index.tree.nodes_in(function, ast.Call, functions=False):
                 if turn == STEP and self._index.regions.evaluation.switches.is_without_training(call):
                     continue
                 called = self._index.regions.events.functions_of(call)
-                waiting.extend(called or self._index.definitions.functions_of_several(call))
+                called = called or self._index.definitions.functions_of_several(call)
+                called = called or self._index.module_calls.run_by(call)
+                if not called or self._index.regions.gate_of(call) is not None:
+                    continue
+                waiting.extend(called)
                 if isinstance(call, ast.Call) and is_of_self(call.func):
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
             waiting.extend(self._properties_read_in(function))

@@ -22,6 +22,9 @@ _PARTIAL = "functools.partial"
 _HOPS = frozenset({"assign", "loop", "parameter"})
 """Ways of a value into a variable. Each is gone back once, not to take what is far away for near."""
 
+_ORDERS = frozenset({"sorted", "list", "reversed"})
+"""What gives the elements of another, in some order."""
+
 
 class UnseenResults:
     """Asked by :class:`Kinds` for variables of which a number is wanted."""
@@ -120,7 +123,9 @@ class UnseenResults:
 
 
 def _dict_of(node: ast.expr) -> ast.expr | None:
-    """The dict that ``losses.items()`` goes over; None for anything else."""
+    """The dict that ``losses.items()`` goes over, ``sorted(losses.items())`` too; None for anything else."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _ORDERS and node.args:
+        node = node.args[0]
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args:
         return None
     return node.func.value if node.func.attr in ("items", "values") else None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import FUNCTIONS
+from tpulint.semantic.derived_loaders import takes_argument
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
 from tpulint_rules.data._counted_samples import count_what_is_left
@@ -40,6 +41,8 @@ _BY_PARAMETER = (
 
 _HAND_ON = "Hand the parameter `drop_last` of the function to the loader, and have the training pass `True`"
 
+_HAND_DOWN = "Hand `drop_last=True` to `DataLoader` in the class of the loader"
+
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     told: set[ast.AST] = set()
@@ -57,6 +60,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "pad the last batch, or choose a batch size that divides the data"
             )
             yield ctx.finding(loader.call, _MESSAGE, help=advice)
+            continue
+        if not takes_argument(ctx.index, loader.call, "drop_last"):
+            yield ctx.finding(loader.call, _MESSAGE, help=_HAND_DOWN)
             continue
         trains = phases or _shuffles(ctx, loader)
         if _takes_what_to_leave(ctx, loader.call):

@@ -18,21 +18,19 @@ _DEPTH = 4
 
 def is_for_torch_of_others(index: SemanticIndex, site: Site) -> bool:
     """Whether a place of a file without torch names or asks for a device of torch, as others of the project show."""
-    return (
-        _is_setting(index, site)
-        or _decides_move(index, site)
-        or _is_moved_to(index, site)
-        or _is_handed_on(index, site.node, 0)
-    )
+    return _is_setting(index, site) or _decides_move(index, site) or _is_handed_on(index, site.node, 0)
 
 
 def _is_handed_on(index: SemanticIndex, node: ast.expr, depth: int) -> bool:
-    """``def main(device="cuda"): common.main(device)``, where the other file moves something there."""
+    """``def main(device="cuda"): common.main(device)``, where the other file moves something there.
+
+    Or ``x.to(device)``, of what others give the file, or what it makes with what imports torch for it.
+    """
     around = index.parent(node)
     call = index.parent(around) if isinstance(around, ast.keyword) else around
     if isinstance(call, ast.Call) and node is not call.func:
         given = around.arg if isinstance(around, ast.keyword) else call.args.index(node)
-        if given is not None and is_taken_for_device(index, call, given):
+        if given is not None and (_moves(index, call, given) or is_taken_for_device(index, call, given)):
             return True
     flow = index.devices.flow
     keys = flow.places.of(node).keys if depth < _DEPTH else ()
@@ -46,11 +44,10 @@ def _decides_move(index: SemanticIndex, site: Site) -> bool:
     return isinstance(comparison, ast.Compare | ast.Call) and flow.compared.decides_move(comparison)
 
 
-def _is_moved_to(index: SemanticIndex, site: Site) -> bool:
-    """``x.to("cuda")`` in a file that trains with what other files make, which import torch for it."""
-    move = index.parent(site.node)
-    is_move = isinstance(move, ast.Call) and site.node in move.args and last_name(move.func) == "to"
-    return is_move and bool(index.steps)
+def _moves(index: SemanticIndex, call: ast.Call, given: int | str) -> bool:
+    """Whether a call moves what other files give a function here, or what a step is run with: ``x.to("cuda")``."""
+    is_move = isinstance(call.func, ast.Attribute) and call.func.attr == "to" and given in (0, "device")
+    return is_move and (bool(index.steps) or bool(index.outside))
 
 
 def _is_setting(index: SemanticIndex, site: Site) -> bool:

@@ -10,6 +10,8 @@ from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, SemanticIndex, Side
 from tpulint.semantic.creations import Creation, overlap
 from tpulint.semantic.moves import Move
+from tpulint.semantic.passed_arguments import arguments_given, values_given
+from tpulint.semantic.torch_facts import MODULE_LISTS
 from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.variables import root_of
 from tpulint_rules.step._built_optimizers import builds_optimizer, taken_for
@@ -73,7 +75,69 @@ def _is_left(index: SemanticIndex, creation: Creation) -> bool:
         return False
     target = holder.targets[0]
     loads = index.names.loads_of(target) if isinstance(target, ast.Name) else _reads_of(index, target)
-    return not any(_is_handed_out(index, load) for load in loads)
+    if any(_is_handed_out(index, load) for load in loads):
+        return False
+    put_in = [item for load in loads for item in _put_into(index, load)]
+    return not any(
+        _may_be_moved(index, part, made) for item in (*values_given(made), *put_in) for part in ast.walk(item)
+    )
+
+
+def _put_into(index: SemanticIndex, load: ast.expr) -> list[ast.expr]:
+    """What becomes a part of a model later: ``model.head = head``, ``model.add_module("head", head)``."""
+    part = index.parent(load)
+    holder = index.parent(part) if isinstance(part, ast.Attribute) and part.value is load else None
+    if isinstance(holder, ast.Assign) and part in holder.targets:
+        return [holder.value]
+    return values_given(holder) if isinstance(holder, ast.Call) and holder.func is part else []
+
+
+def _may_be_moved(index: SemanticIndex, part: ast.AST, whole: ast.Call) -> bool:
+    """Whether a part of which a model is made is on the device, or may be: ``Net(encoder, nn.ReLU().cuda())``."""
+    if isinstance(part, ast.Call) and (index.moves.to_device(part) is not None or _is_made_somewhere(part)):
+        return True
+    if not isinstance(part, ast.Name | ast.Attribute) or index.qualified_name(part) is not None:
+        return False
+    kind = index.kind(part)
+    if kind is not Kind.MODULE and not (kind is Kind.UNKNOWN and _is_run(index, part, whole)):
+        return False
+    return any(
+        not isinstance(one.node, ast.Call)
+        or (one.node is not whole and not _is_known(index, one.node))
+        or _is_made_somewhere(one.node)
+        or any(_may_move(index, move, one) for move in index.moves.moves)
+        for one in index.moves.collected.of(part)
+    )
+
+
+def _is_run(index: SemanticIndex, part: ast.expr, whole: ast.Call) -> bool:
+    """Whether a model runs what it is given, as ``Net(encoder)`` does by ``self.encoder(x)``: it is a module."""
+    if index.qualified_name(whole.func) in MODULE_LISTS:
+        return True
+    file, owner = index, index.definitions.class_called(whole)
+    if owner is None and (found := index.imported.called(whole)) is not None and isinstance(found.node, ast.ClassDef):
+        file, owner = found.file, found.node
+    start = None if owner is None else file.definitions.method(owner, "__init__")
+    if start is None:
+        return False
+    for name, given in arguments_given(whole, start, True):
+        for load in file.names.loads(name, file.names.scope_of(start.body[0])) if given is part else ():
+            kept = next((item for item in file.tree.ancestors(load) if isinstance(item, ast.stmt)), None)
+            targets = kept.targets if isinstance(kept, ast.Assign) else ()
+            for target in (node for item in targets for node in ast.walk(item) if isinstance(node, ast.Attribute)):
+                if any(_is_called(file, use) for use in file.tree.attributes_called(target.attr)):
+                    return True
+    return False
+
+
+def _is_called(index: SemanticIndex, use: ast.expr) -> bool:
+    call = index.parent(use)
+    return isinstance(call, ast.Call) and call.func is use
+
+
+def _is_made_somewhere(made: ast.Call) -> bool:
+    """Whether a call tells where what it makes lies: ``nn.Linear(4, 4, device="cuda")``."""
+    return any(keyword.arg == "device" for keyword in made.keywords)
 
 
 def _is_known(index: SemanticIndex, made: ast.Call) -> bool:

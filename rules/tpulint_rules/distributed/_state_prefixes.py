@@ -31,11 +31,11 @@ def strip_of_dropped(ctx: FileContext, fix: FixBuilder, folding: Folding) -> Non
     for call in ctx.index.calls_to(WRAPPER):
         statement = ctx.index.statement_of(call)
         if folding.drops(call) and isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            strip_prefixes(ctx, fix, statement, statement.targets[0], folding)
+            strip_prefixes(ctx, fix, call, statement.targets[0], folding)
 
 
 def strip_prefixes(
-    ctx: FileContext, fix: FixBuilder, wrapped: ast.stmt, target: ast.expr | None, folding: Folding | None = None
+    ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, target: ast.expr | None, folding: Folding | None = None
 ) -> bool:
     """Let the model load states of the wrapped one as well; false where the prefix is added, or the state is not plain.
 
@@ -44,10 +44,13 @@ def strip_prefixes(
     index = ctx.index
     if any(map(_waits_for_prefix, _files_of_states(index))):
         return False
-    for call, loaded in index.method_calls("load_state_dict"):
-        if target is None or not (same(target, loaded) or _is_copy(ctx, loaded, target)):
+    wrapped = index.statement_of(wrapper)
+    for call, loaded in index.method_calls(_LOADS):
+        is_copy = target is not None and not same(target, loaded) and _is_copy(ctx, loaded, target)
+        is_named = target is not None and same(target, loaded)
+        if not (is_named or is_copy or _is_same_object(index, loaded, wrapper)):
             continue
-        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and same(target, loaded) else ()
+        bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and not is_copy else ()
         if bindings and not any(_may_be_wrapped(index, one, wrapped) for one in bindings):
             continue  # in front of the wrapper, whose prefix such a state has not
         if folding is not None and folding.drops(call):
@@ -59,20 +62,47 @@ def strip_prefixes(
     return True
 
 
+def _is_same_object(index: SemanticIndex, loaded: ast.expr, wrapper: ast.Call) -> bool:
+    """Whether it is the wrapper's model under another name: ``old = net``, or what a function is given or gives."""
+    creations = index.moves.creations
+    made = creations.of(wrapper)
+    return any(one.overlaps(other) and one.path == other.path for one in creations.of(loaded) for other in made)
+
+
 def _may_be_wrapped(index: SemanticIndex, binding: Binding, wrapped: ast.stmt) -> bool:
     """Whether a variable holds what the wrapper made, be it moved since, ``net = net.cuda()``, or nobody knows."""
-    waiting, seen = [binding], set[ast.AST]()
+    if binding.kind != "assign":
+        return True
+    waiting: list[Binding] = [binding]
+    seen: set[Binding] = set()
     while waiting:
         one = waiting.pop()
-        if one.kind != "assign" or one.statement is wrapped:
+        if one.statement is wrapped:
             return True
-        value = one.value
-        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            value = value.func.value if value.func.attr in MODULE_SELF_METHODS else None
-        if isinstance(value, ast.Name) and value is not one.value and one.statement not in seen:
-            seen.add(one.statement)
-            waiting += index.flow.reaching(value)
+        values = [one.value] if one.kind == "assign" and one.value is not None else []
+        if one.kind == "parameter" and isinstance(one.statement, FUNCTIONS):
+            values = index.definitions.arguments.of(one.statement, one.name)
+        seen.add(one)
+        for value in values:
+            bare = _unmoved(value)
+            if isinstance(bare, ast.Call):
+                maker = index.definitions.function_called(bare)
+                if maker is not None and index.tree.encloses(maker, wrapped):
+                    return True
+            reaching = index.flow.bindings_of(bare)
+            if any(further.kind != "assign" for further in reaching) and bare is not value:
+                return True
+            waiting += [further for further in reaching if further not in seen]
     return False
+
+
+def _unmoved(value: ast.expr) -> ast.expr:
+    """``net`` of ``net.cuda().train()``"""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr not in MODULE_SELF_METHODS:
+            break
+        value = value.func.value
+    return value
 
 
 def _files_of_states(index: SemanticIndex) -> list[SemanticIndex]:

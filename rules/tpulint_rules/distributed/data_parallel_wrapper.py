@@ -88,7 +88,7 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not _unwrap_uses(ctx, fix, call, target) or is_unwrapped_elsewhere(ctx.index):
         return None
-    if not strip_prefixes(ctx, fix, statement, target):
+    if not strip_prefixes(ctx, fix, call, target):
         return None
     has_moved = move_inputs(ctx, fix, call, wrappers.calls_of(call))
     moves = moves_for_others(ctx, fix, call, wrappers)

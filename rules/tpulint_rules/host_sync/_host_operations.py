@@ -89,8 +89,11 @@ OF_LAYERS = frozenset({
 LAYERS = frozenset({
     "ChannelShuffle", "CTCLoss", "EmbeddingBag", "Fold", "FractionalMaxPool2d", "FractionalMaxPool3d",
     "GaussianNLLLoss", "HuberLoss", "MultiLabelMarginLoss", "MultiMarginLoss", "RReLU", "Unfold",
+    "DeformConv2d", "PSRoIAlign", "PSRoIPool", "RoIAlign", "RoIPool",
 })  # fmt: skip
-"""Modules of torch.nn."""
+"""Modules of torch.nn, and of torchvision.ops."""
+OF_REGIONS = frozenset({"deform_conv2d", "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool"})
+"""Functions of torchvision.ops."""
 SPECIAL = frozenset({
     "digamma", "entr", "erfcx", "exp2", "gammaln", "i0", "i0e", "log_ndtr", "ndtri", "polygamma", "sinc", "xlog1py",
     "zeta",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
@@ -26,32 +26,32 @@ def made_layers(ctx: FileContext) -> Iterator[Finding]:
 def _wrappers(ctx: FileContext) -> Iterator[Finding]:
     """Layers of a module that a turn runs, whose weight is computed on the host in every forward pass."""
     index = ctx.index
-    found: list[tuple[ast.Call, ast.expr, str]] = []
+    found: list[tuple[ast.Call, dict[ast.expr, str]]] = []
     turns: list[str] = []
-    for call, node, name in _calls_of_wrappers(ctx):
+    for call, ways in _calls_of_wrappers(ctx):
         owner = index.tree.class_of(call)
         # `net = nn.Sequential(weight_norm(nn.Linear(8, 4)))` of a script
         if owner is None and index.step_loops and not index.mentions("remove_weight_norm"):
-            found.append((call, node, name))
+            found.append((call, ways))
             turns.append(STEP)
         runs = [] if owner is None else _runs_of(ctx, owner)
         if runs:
-            found.append((call, node, name))
+            found.append((call, ways))
             turns += [turn for run in runs if (turn := index.turn_code.turn_of(run.body[0])) is not None]
     # A file of layers is one model: which of them the others are made of, an option or a list may say.
-    for call, node, name in found if turns else ():
-        operation = on_host.WRAPPERS[name]
+    for call, ways in found if turns else ():
+        operation = on_host.WRAPPERS[next(iter(ways.values()))]
         yield ctx.finding(
             call,
             f"`{operation}` computes the weight on the host in every {STEP if STEP in turns else turns[0]}: "
             "the graph is cut, and the weight is transferred",
-            _own_weight_norm(ctx, node) if name in _WEIGHT_NORM else None,
+            _own_weight_norm(ctx, ways) if all(name in _WEIGHT_NORM for name in ways.values()) else None,
             certainty=Certainty.LIKELY,
             help=on_host.INSTEAD.get(operation, on_host.NOTHING),
         )
 
 
-def _calls_of_wrappers(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr, str]]:
+def _calls_of_wrappers(ctx: FileContext) -> Iterator[tuple[ast.Call, dict[ast.expr, str]]]:
     """Calls of such functions, with where each is named and how: ``norm = weight_norm if old else spectral_norm``."""
     index = ctx.index
     named = [(node, name) for node, name in index.references("torch.nn.utils") if name in on_host.WRAPPERS]
@@ -59,14 +59,15 @@ def _calls_of_wrappers(ctx: FileContext) -> Iterator[tuple[ast.Call, ast.expr, s
     for node, name in named:
         user = index.parent(node)
         if isinstance(user, ast.Call) and user.func is node:
-            yield user, node, name
+            yield user, {node: name}
         else:
             chosen[node] = name
     for call in index.calls if chosen else ():
         if isinstance(call.func, ast.Name) and index.qualified_name(call.func) is None:
             given = [binding.value for binding in index.flow.reaching(call.func) if not binding.path]
-            ways = (way for value in given if value is not None for way in _ways(value) if way in chosen)
-            yield from ((call, way, chosen[way]) for way in ways)
+            ways = [way for value in given if value is not None for way in _ways(value) if way in chosen]
+            if ways:
+                yield call, {way: chosen[way] for way in ways}
 
 
 def _ways(node: ast.expr) -> Iterator[ast.expr]:
@@ -141,9 +142,10 @@ def _runs_of(ctx: FileContext, owner: ast.ClassDef) -> list[FunctionNode]:
     return [item for item in owner.body if isinstance(item, FUNCTIONS) and not item.name.startswith("_")]
 
 
-def _own_weight_norm(ctx: FileContext, named: ast.expr) -> FixBuilder | None:
+def _own_weight_norm(ctx: FileContext, named: Iterable[ast.expr]) -> FixBuilder | None:
     if _is_compared(ctx.index):
         return None  # another function is not the same: `norm is weight_norm`
     fix = ctx.fix("Compute the weight on the device", Applicability.UNSAFE, _ROUNDED)
-    fix.replace(named, f"{fix.use('tpulint_runtime', at=named)}.weight_norm")
+    for node in named:
+        fix.replace(node, f"{fix.use('tpulint_runtime', at=node)}.weight_norm")
     return fix

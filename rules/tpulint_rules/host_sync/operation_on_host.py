@@ -26,6 +26,7 @@ _NAMES = {
     "torch.nn.functional": on_host.OF_LAYERS,
     "torch.special": on_host.SPECIAL,
     "torch.sparse": on_host.OF_SPARSE,
+    "torchvision.ops": on_host.OF_REGIONS,
 }
 
 _TAKEN_BY_CTC = 4
@@ -196,7 +197,7 @@ def _is_scaled(call: ast.Call, plain: int) -> bool:
 def _layer(
     ctx: FileContext, call: ast.Call, layers: Set[str], is_gradient: bool = False
 ) -> tuple[str, ast.expr] | None:
-    """A module of torch whose forward pass is such an operation, or whose gradient; one of a list as well."""
+    """A module of torch or torchvision whose forward pass is such an operation, or whose gradient; also of a list."""
     if not call.args or not isinstance(call.func, ast.Name | ast.Attribute | ast.Subscript):
         return None
     made = [
@@ -206,7 +207,8 @@ def _layer(
         if not creation.path
     ]
     named = [(ctx.index.qualified_name(node.func), node) for node in made if isinstance(node, ast.Call)]
-    names = {name.removeprefix("torch.nn.") for name, _ in named if name is not None and name.startswith("torch.")}
+    known = [name for name, _ in named if name is not None and name.startswith(("torch.", "torchvision.ops."))]
+    names = {name.removeprefix("torch.nn.").removeprefix("torchvision.ops.") for name in known}
     if len(call.args) == _TAKEN_BY_CTC:
         names &= {"CTCLoss"}  # of the losses that an option chooses from, no other takes lengths
     if len(names) != 1 or not (names <= layers or _resizes(ctx, named, is_gradient)):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.device_sites import branches
 from tpulint.semantic.other_files import Definition, method, returned
 from tpulint.semantic.variables import last_name
 from tpulint_rules.step._made_modules import calls_on_host, own_name
@@ -31,10 +32,23 @@ def _attributes_given(asked: Definition) -> Iterator[ast.Attribute]:
     loops = {above for node in yields for above in tree.ancestors(node) if isinstance(above, ast.For)}
     given = [*returned(asked), *(loop.iter for loop in loops if tree.encloses(asked.node, loop))]
     for value in given:
-        parts = value.generators if isinstance(value, ast.ListComp | ast.GeneratorExp) else ()
-        for node in (value, *(part.iter for part in parts)):
+        for node in _joined(value):
             if isinstance(node, ast.Attribute) and _is(node.value, own_name(asked)):
                 yield node
+
+
+def _joined(value: ast.expr) -> Iterator[ast.expr]:
+    """``self.slow`` and ``self.fast`` of ``[{"params": self.slow}, {"params": self.fast}]``, and of their sum."""
+    parts = [value]
+    for part in parts:  # grows while it is walked
+        if isinstance(part, ast.List | ast.Tuple | ast.Dict):
+            parts += _members(part)
+        elif isinstance(part, ast.ListComp | ast.GeneratorExp):
+            parts += [one.iter for one in part.generators]
+        elif isinstance(part, ast.BinOp):
+            parts += [part.left, part.right]
+        else:
+            yield part
 
 
 def _lists_parameters(owner: Definition, attribute: str) -> bool:
@@ -57,7 +71,8 @@ def _puts_into(run: Definition, call: ast.Call, attribute: str) -> bool:
         items = [part for item in call.args for part in _members(item)]
         parts = (part for part in items if isinstance(part, ast.Name))
         drawn = (binding for part in parts for binding in run.file.flow.reaching(part))
-        return _is_kept(run, call.func.value, attribute) and any(map(_draws_parameter, drawn))
+        kept = any(_is_kept(run, one, attribute) for one in branches(call.func.value))
+        return kept and any(map(_draws_parameter, drawn))
     statement = run.file.tree.statement_of(call) if gives_parameters(call) else None
     if not isinstance(statement, ast.Assign | ast.AugAssign) or not is_gone_through(run.file, call, statement):
         return False

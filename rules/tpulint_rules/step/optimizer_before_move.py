@@ -15,6 +15,7 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
 from tpulint_rules.step._built_optimizers import Taken, adds_to_optimizer, builds_optimizer, taken_for
 from tpulint_rules.step._built_together import built_together
+from tpulint_rules.step._handed_parts import parts_handed
 from tpulint_rules.step._harmless_moves import is_built_anew, moves_nothing
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._made_modules import (
@@ -228,6 +229,13 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
         for owner in classes_made(ctx.index, call)
         for part in modules_made(owner)
         if part.file is not ctx.index
+    ]
+    builders += [
+        part
+        for call in makings(move.creations)
+        for owner in classes_made(ctx.index, call)
+        for given, part in parts_handed(ctx.index, call, owner)
+        if not _is_on_device(ctx, given, ctx.index.moves.creations.of(given))
     ]
     if any(isinstance(creation.node, ast.arg) and not creation.way for creation in move.creations):
         # What other files hand over: `Trainer(Net())`

@@ -78,24 +78,30 @@ def _in_init(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> 
 
 
 def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute) -> bool:
-    """Whether a script ties parts of a module that moves later on."""
-    moves = ctx.index.moves
+    """Whether a script ties parts of a module that moves later on, or parts of two modules that both do."""
+    creations = ctx.index.moves.creations
     one, two = root_of(target), root_of(source)
     if one is None or two is None or ctx.text(target) == ctx.text(source):
         return False
-    roots = moves.creations.of(two)
-    if not any(creation.overlaps(other) for creation in moves.creations.of(one) for other in roots):
-        return False  # one module takes over the parameter of another, often to replace it
-    found = moves.creations.of(target.value)
+    roots = creations.of(two)
+    is_one = any(creation.overlaps(other) for creation in creations.of(one) for other in roots)
+    # One that does not move is often there only to give its parameter away.
+    return _moves_later(ctx, target, target.value) and (is_one or _moves_later(ctx, target, source.value))
+
+
+def _moves_later(ctx: FileContext, tie: ast.Attribute, layer: ast.expr) -> bool:
+    """Whether the first move of a layer's module to the device stands behind a tie."""
+    moves = ctx.index.moves
+    found = moves.creations.of(layer)
     for move in moves.moves:
         shared = any(creation.overlaps(other) for creation in move.creations for other in found)
-        if shared and moves.precedes(target, move.call) is True:
+        if shared and moves.precedes(tie, move.call) is True:
             return (
                 not moves.keeps_parameters_at(move.call)
                 and not any(moves.to_device(call) is not None for creation in found for call in creation.way)
                 and not any(
                     other is not move
-                    and moves.precedes(other.call, target) is not False
+                    and moves.precedes(other.call, tie) is not False
                     and any(creation.overlaps(part) for creation in other.creations for part in found)
                     for other in moves.moves
                 )

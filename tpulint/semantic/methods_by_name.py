@@ -1,0 +1,83 @@
+"""Methods that a text made when the program runs chooses: ``getattr(self, "_" + mode)(x)``."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+
+_OF_MODULES = frozenset({
+    "_apply", "_call_impl", "_get_name", "_load_from_state_dict", "_named_members", "_register_state_dict_hook",
+    "_replicate_for_data_parallel", "_save_to_state_dict",
+})  # fmt: skip
+"""Methods of torch's own modules, which torch calls."""
+
+
+def methods_by_name(tree: SyntaxTree, names: Names, call: ast.Call) -> list[FunctionNode]:
+    """The methods of the class around a ``getattr`` of its object, or of a derived one, which it may give.
+
+    None where no part of the name is known.
+    """
+    pattern = pattern_given(tree, names, call)
+    owner = tree.class_of(call)
+    owners = [] if owner is None or pattern is None else [owner, *names.classes_below(owner)]
+    return [method for one in owners for method in methods_like(tree, one, pattern or "")]
+
+
+def pattern_given(tree: SyntaxTree, names: Names, call: ast.Call) -> str | None:
+    """What the names of the methods look like of which a ``getattr`` of the object itself gives one."""
+    if names.qualified(call.func) != "builtins.getattr" or len(call.args) != 2:
+        return None
+    given, within = call.args[0], tree.function_of(call)
+    first = within.args.args[:1] if within is not None else []
+    is_itself = isinstance(given, ast.Name) and [one.arg for one in first] == [given.id]
+    return _pattern(call.args[1]) if is_itself else None
+
+
+def methods_like(tree: SyntaxTree, owner: ast.ClassDef, pattern: str) -> list[FunctionNode]:
+    """The methods of a class whose names are like that.
+
+    Not those that anything in the file names: what is called by its name needs no other way.
+    """
+    return [
+        method
+        for method in owner.body
+        if isinstance(method, FUNCTIONS)
+        and re.fullmatch(pattern, method.name)
+        and not method.name.startswith("__")
+        and method.name not in _OF_MODULES
+        and not tree.attributes_called(method.name)
+    ]
+
+
+def _pattern(name: ast.expr) -> str | None:
+    """What a text looks like of which parts are known; None where none is."""
+    parts = _parts(name)
+    if not any(isinstance(part, str) and part for part in parts):
+        return None
+    return "".join(r"\w+" if part is None else re.escape(part) for part in parts)
+
+
+def _parts(name: ast.expr) -> list[str | None]:
+    """The parts of a text in order, None for those that are not known."""
+    if isinstance(name, ast.Constant):
+        return [name.value if isinstance(name.value, str) else None]
+    if isinstance(name, ast.BinOp) and isinstance(name.op, ast.Add):
+        return [*_parts(name.left), *_parts(name.right)]
+    if isinstance(name, ast.JoinedStr):
+        return [part for value in name.values for part in _parts(value)]
+    if isinstance(name, ast.BinOp) and isinstance(name.op, ast.Mod) and isinstance(name.left, ast.Constant):
+        return _filled(name.left.value, "%s")
+    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
+        return _filled(name.func.value.value, "{}") if isinstance(name.func.value, ast.Constant) else [None]
+    return [None]
+
+
+def _filled(text: object, place: str) -> list[str | None]:
+    """The parts of a text with places that are filled in: ``"_%s" % mode``, ``"_{}".format(mode)``."""
+    if not isinstance(text, str):
+        return [None]
+    first, *others = text.split(place)
+    return [first, *(part for other in others for part in (None, other))]
