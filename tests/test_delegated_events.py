@@ -466,3 +466,35 @@ def test_a_function_that_is_given_losses_in_a_collection(tmp_path: Path, taken: 
         print(loss.item()){"  # TPU101" if is_told else ""}
     """
     agree(tmp_path, "TPU301,TPU101", helper=helper, main=program)
+
+
+@pytest.mark.parametrize("weight", ["args.weight", "0.5", "weights[epoch]", '{"mse": 1.0}["mse"]', "args"])
+def test_a_number_that_scales_a_loss_is_none(tmp_path: Path, weight: str) -> None:
+    """The loop around a whole training goes over epochs, and has no steps of its own."""
+    main = f"""\
+        import torch
+        from torch import nn
+        from training import train
+
+        def main(args, loader, weights):
+            model = nn.Linear(4, 4).cuda()
+            opt = torch.optim.Adam(model.parameters())
+            for epoch in range(args.epochs):
+                loss = train(model, loader, opt, {weight})
+                norm = sum(p.norm() for p in model.parameters())
+                print(epoch, loss, norm.item())
+        """
+    training = """\
+        import torch.nn.functional as F
+
+        def train(model, loader, opt, w):
+            total = 0
+            for x, _ in loader:  # TPU301
+                x = x.cuda()
+                loss = F.mse_loss(model(x), x) * w
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            return total / len(loader)
+        """
+    agree(tmp_path, "TPU301,TPU101", main=main, training=training)

@@ -855,3 +855,31 @@ def test_a_model_that_an_object_keeps(tmp_path: Path, is_elsewhere: bool, model:
         agree(tmp_path, "TPU101", tester=made, main=TEST.format(imports=imports, mark=mark))
     else:
         agree(tmp_path, "TPU101", main=made + TEST.format(imports="", mark=mark))
+
+
+@pytest.mark.parametrize(
+    ("made", "moved", "is_told"),
+    [
+        ("nn.Linear(4, 2).eval()", "", False),
+        ("nn.Linear(4, 2).eval()", "tester.model.cuda()", True),
+        ("nn.Linear(4, 2).cuda().eval()", "", True),
+        ("model.eval()", "", True),
+    ],
+)
+def test_model_that_an_object_keeps_on_the_host(tmp_path: Path, made: str, moved: str, is_told: bool) -> None:
+    program = f"""\
+    import torch
+    from torch import nn
+
+    class Tester:
+        def __init__(self, model):
+            self.model = {made}
+
+    tester = Tester(nn.Linear(4, 2).cuda())
+    total = 0
+    {moved}
+    with torch.no_grad():
+        for x in loader:{"  # TPU302" if is_told else ""}
+            total = total + tester.model(x).sum()
+    """
+    agree(tmp_path, "TPU302", main=program)

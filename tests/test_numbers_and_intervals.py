@@ -273,6 +273,8 @@ DUE = """\
         ("if i >= due:", "due += 100", True),
         ("if i >= due:", "due = i + 100", True),
         ("if i >= due:", "due = i", False),
+        ("if i >= due:", "due += 1", False),
+        ("if i - due >= 1:", "due = i", False),
         ("if i <= due:", "due += 1", False),
         ("count = i + 1\n        if i % 10 == 0 or count == 64:", "pass", True),
         ("part = i // 4\n        if part == 3:", "pass", True),

@@ -634,3 +634,31 @@ def test_batch_that_is_dealt_out_whole(tmp_path: Path, loop: str, use: str, is_t
         {use}{"  # TPU102" if is_told else ""}
     """
     agree(tmp_path, "TPU102", main=program)
+
+
+@pytest.mark.parametrize(
+    ("test", "otherwise", "is_told"),
+    [
+        ("cuda", "batch[:-1]", True),
+        ("args.use_gpu", "batch[:-1]", True),
+        ("len(batch) > 2", "batch[:-1]", False),
+        ("cuda", "[part.cuda() for part in batch]", True),
+    ],
+)
+def test_parts_of_a_batch_that_a_flag_moves(tmp_path: Path, test: str, otherwise: str, is_told: bool) -> None:
+    mark = "  # TPU101" if is_told else ""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    net = nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    loader = torch.utils.data.DataLoader(samples, batch_size=4)
+    for batch in loader:
+        x, y = [part.cuda() for part in batch[:-1]] if {test} else {otherwise}
+        print(y.data.cpu().numpy()){mark}
+        net(x).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    """
+    agree(tmp_path, "TPU101", main=program)

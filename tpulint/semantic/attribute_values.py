@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
@@ -22,6 +23,8 @@ _QUESTIONS = ("is_", "has_")
 _COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
 """How attributes of objects that hold more than a tensor begin, and end."""
 _KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})
+
+_MOVES = ("to", "cuda", "xla")
 
 
 class AttributeValues:
@@ -154,8 +157,20 @@ class AttributeValues:
         bound = self._definitions.classes.bindings_of_part(node)
         kept = join(self._kinds.binding_value(binding, depth + 1) for binding in bound)
         if kept.kind in _KEPT_BY_BASES:
-            return kept
+            stays = kept.kind is Kind.MODULE and self._stays_on_host(node.attr, bound)
+            return UNKNOWN if stays else kept
         return self._kept_by_any(self._imported.classes_of(node.value), node.attr)
+
+    def _stays_on_host(self, attribute: str, bound: Sequence[Binding]) -> bool:
+        """Whether an attribute is only given what is made in place, ``self.model = Net()``, and the file moves none."""
+        made = [_without_own_methods(binding.value) for binding in bound]
+        inside = (part for binding in bound if binding.value is not None for part in ast.walk(binding.value))
+        if not all(isinstance(value, ast.Call) for value in made) or any(map(_names_move, inside)):
+            return False
+        owners = {None, *(self._tree.class_of(binding.node) for binding in bound)}
+        moved = (node.value for name in _MOVES for node in self._tree.attributes_called(name))
+        here = (one for one in moved if isinstance(one, ast.Attribute) and one.attr == attribute)
+        return not any(self._tree.class_of(one) in owners for one in here)
 
     def _kept_by_any(self, owners: Iterable[Definition], attribute: str) -> Value:
         """The same of what one of these classes, or one above it, keeps."""
@@ -173,3 +188,18 @@ class AttributeValues:
         assert isinstance(owner.node, ast.ClassDef)
         bound = owner.file.names.attribute_bindings(owner.node, attribute)
         return join(owner.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
+
+
+def _without_own_methods(made: ast.expr | None) -> ast.expr | None:
+    """``Net()`` of ``Net().eval()``, ``net`` of ``net.eval()``."""
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        if made.func.attr not in facts.MODULE_SELF_METHODS:
+            break
+        made = made.func.value
+    return made
+
+
+def _names_move(part: ast.AST) -> bool:
+    return (isinstance(part, ast.Attribute) and part.attr in _MOVES) or (
+        isinstance(part, ast.keyword) and part.arg == "device"
+    )

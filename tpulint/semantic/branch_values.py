@@ -61,6 +61,13 @@ class BranchValues:
         is_body = isinstance(branch, ast.If) and binding.statement in branch.body
         return isinstance(branch, ast.If) and is_body and asks_for_apple(self._names, branch.test)
 
+    def chosen(self, choice: ast.IfExp, values: list[Value]) -> Value:
+        """One of two values, or where a device decides what is moved there: ``x.cuda() if cuda else x``."""
+        moved = [value for value in values if value.kind is Kind.TENSOR and value.side is Side.DEVICE]
+        if moved and len(moved) < len(values) and re.search(_ABOUT_DEVICES, self._tree.text(choice.test)):
+            values = [value._replace(certain=False) for value in moved]
+        return join(values)
+
     def is_converted(self, binding: Binding) -> bool:
         """``if torch.is_tensor(x): x = x.cpu().numpy()``: behind it, x is no tensor."""
         branch = self._tree.parents.get(binding.statement)

@@ -138,6 +138,9 @@ def _bound(called: Definition, function: FunctionNode, binding: Binding, depth: 
 def _carrier(node: ast.expr) -> ast.Name | None:
     """The variable that a loss is made of by numbers alone: ``loss`` of ``scaler.scale(loss.mean() / n)``."""
     if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        if any(isinstance(side, ast.Call) and _carrier(side) is None for side in sides):
+            return None  # `F.mse_loss(out, x) * weight`: what is computed here, and not its weight
         return _carrier(node.left) or _carrier(node.right)
     if isinstance(node, ast.Subscript):
         return _carrier(node.value)

@@ -14,7 +14,7 @@ from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
-from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
+from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, is_none, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ class ElementValues:
             if -len(node.elts) <= path[0] < len(node.elts) and not any(isinstance(e, ast.Starred) for e in node.elts):
                 return self.part(node.elts[path[0]], path[1:], depth)
             return UNKNOWN
+        if isinstance(node, ast.IfExp):
+            parts = [self.part(way, path, depth + 2) for way in (node.body, node.orelse) if not is_none(way)]
+            return self._kinds.branches.chosen(node, parts)
         if isinstance(node, ast.Call):
             function = self._definitions.function_called(node)
             if function is not None:

@@ -25,6 +25,8 @@ SYNCS = frozenset({"torch_xla.sync", "torch_xla.core.xla_model.mark_step", f"{RU
 OPTIMIZER_STEP = "torch_xla.core.xla_model.optimizer_step"
 _OTHER_BOUNDARIES = frozenset({"torch_xla.step", "torch_xla.debug.profiler.StepTrace"})
 _CALL_DEPTH = 5
+_NESTED = 2
+"""Collections in one another in which losses are looked for."""
 
 
 class Events:
@@ -335,11 +337,8 @@ class EventMap:
         parts = delegated.of(call, self._modes)
         if not parts:
             return
-        may_be_losses = (Kind.TENSOR, Kind.UNKNOWN, Kind.HOST)  # also a dictionary of losses, or a factor of one
         runs_backward = all(
-            (part.losses or part.has_own_loss)
-            and all(self._kinds.value(item).kind in may_be_losses for item in part.losses)
-            for part in parts
+            (part.losses or part.has_own_loss) and all(map(self._may_be_loss, part.losses)) for part in parts
         )
         updates = all(part.updates or any(map(self._updates.is_optimizer, part.stepped)) for part in parts)
         own = self._events(call)
@@ -355,6 +354,13 @@ class EventMap:
             own.candidates.append(call)
         if (runs_backward or updates) and any(part.has_boundary for part in parts) and call not in own.boundaries:
             own.boundaries.append(call)
+
+    def _may_be_loss(self, given: ast.expr, depth: int = 0) -> bool:
+        """Whether what a call gives may be a loss, or holds one: no number that scales it, ``train(model, 0.1)``."""
+        kind = self._kinds.value(given).kind
+        if kind is not Kind.HOST or depth > _NESTED:
+            return kind is Kind.TENSOR or (kind is Kind.UNKNOWN and not depth)
+        return any(self._may_be_loss(item, depth + 1) for item in self._kinds.contents.of(given))
 
     def _events(self, node: ast.AST) -> Events:
         """Events of the code that runs a node."""

@@ -26,6 +26,8 @@ _MODULES_WITH_REMAINDERS = ("np", "numpy", "math", "operator", "torch")
 _DRAWS = ("random.random", "numpy.random.rand", "numpy.random.random", "numpy.random.uniform")
 _RARELY = 0.1
 """Of all turns."""
+_EVERY_TURN = ((0,), (1,))
+"""Distances that each turn goes."""
 _FEW = 8
 """Turns, of as many as an epoch has."""
 _MANY = 50
@@ -129,10 +131,12 @@ class Intervals:
             now, due, is_later = test.left.left, ast.unparse(test.left.right), False
         else:
             now, due, is_later = test.left, ast.unparse(test.comparators[0]), True
-            if literal(test.comparators[0]) not in ((0,), (1,)) and self.counts(now) and _begins_anew(branch.body, now):
+            if literal(test.comparators[0]) not in _EVERY_TURN and self.counts(now) and _begins_anew(branch.body, now):
                 return True
+        if not is_later and literal(test.comparators[0]) in _EVERY_TURN:
+            return False
         return any(
-            (isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add) and ast.unparse(one.target) == due)
+            (isinstance(one, ast.AugAssign) and _moves_on(one) and ast.unparse(one.target) == due)
             or (
                 isinstance(one, ast.Assign)
                 and due in map(ast.unparse, one.targets)
@@ -264,6 +268,11 @@ def _begins_anew(block: list[ast.stmt], count: ast.expr) -> bool:
         and ast.unparse(count) in map(ast.unparse, one.targets)
         for one in block
     )
+
+
+def _moves_on(addition: ast.AugAssign) -> bool:
+    """``due += n``, by more than one turn."""
+    return isinstance(addition.op, ast.Add) and literal(addition.value) not in _EVERY_TURN
 
 
 def _raises(statement: ast.AST) -> bool:

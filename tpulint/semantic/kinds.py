@@ -159,7 +159,7 @@ class Kinds:
             return join(self.value(item, depth) for item in node.values)
         if isinstance(node, ast.IfExp):
             ways = [way for way in (node.body, node.orelse) if not is_none(way)]  # None only keeps the place
-            return join(self.value(way, depth) for way in ways) if ways else HOST
+            return self.branches.chosen(node, [self.value(way, depth) for way in ways]) if ways else HOST
         if isinstance(node, ast.Subscript):
             if self.attributes.is_saved(node.value):
                 return self.parameter_tensor()
