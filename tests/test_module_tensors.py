@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import indent
 
+import pytest
 from test_followed_values import SETUP, agree
 
 TRAINING = """
@@ -108,3 +109,28 @@ def test_a_distribution_that_a_property_makes_is_asked_by_the_chosen_loss(tmp_pa
     """
     )
     agree(tmp_path, "TPU101,TPU131", train=text)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("Independent(Normal(mean, 1.0, validate_args=False), 1)", False),
+        ("Independent(Normal(mean, mean.exp()), 1)", True),
+    ],
+)
+def test_a_distribution_that_checks_nothing_itself(tmp_path: Path, made: str, is_told: bool) -> None:
+    program = f"""\
+        import torch
+        from torch import nn
+        from torch.distributions import Independent, Normal
+
+        net = nn.Linear(4, 4).cuda()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in loader:
+            mean = net(x.cuda())
+            policy = {made}{"  # TPU131" if is_told else ""}
+            opt.zero_grad()
+            policy.log_prob(mean).mean().backward()
+            opt.step()
+        """
+    agree(tmp_path, "TPU131", main=program)

@@ -18,6 +18,8 @@ _PREFIX = "torch.distributions"
 _CHECKING = frozenset({"log_prob", "cdf"})
 """Methods that check what they are given."""
 _NOT_DISTRIBUTIONS = ("kl", "transforms", "constraints", "utils", "constraint_registry")
+_CHECKS_NOTHING = "Independent"
+"""Leaves that to the distribution which it is made of: no transfer as it is made, samples or is asked (torch 2.9)."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -99,6 +101,8 @@ def _constructions(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
         if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
             continue
         parent = index.parent(node)
+        if parts[-1] == _CHECKS_NOTHING:
+            continue
         if isinstance(parent, ast.Call) and parent.func is node:
             yield parent, parts[-1]
         elif isinstance(parent, ast.ClassDef):
