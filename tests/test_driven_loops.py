@@ -963,8 +963,10 @@ def test_module_that_steps_an_optimizer_of_its_own(
         (tmp_path / name).write_text(text.format(layer=layer, parameters=parameters))
     tpulint("--fix", "--unsafe-fixes", "--no-cache", ".", cwd=tmp_path)
     model, train = (tmp_path / "model.py").read_text(), (tmp_path / "train.py").read_text()
-    assert "        self.optimizer.step()\n        torch_xla.sync()\n" in model
-    assert "        self.critic_optimizer.step()\n        torch_xla.sync()\n" in model
+    # One boundary for each turn, whatever steps it runs.
+    assert (
+        train.endswith("    model.step(model.losses(x.to(device)))\n    torch_xla.sync()\n") and "sync()" not in model
+    )
     assert re.findall(r"set_swap_module_params_on_conversion\((\w+)\)", train) == flags
 
 
