@@ -86,8 +86,7 @@ def lint(
     """
     text = source.text
     language = language_of(source.path, text)
-    imports_steps = language == PYTHON and _imports_steps(source, surroundings)
-    run_by_base = language == PYTHON and _may_be_run_by_base(source, surroundings)
+    imports_steps, run_by_base = _steps_of_others(source, surroundings) if language == PYTHON else (False, False)
     runs_steps = imports_steps and may_run_steps(text)
     is_called = bool(surroundings.calls) or runs_steps or run_by_base
     rules = applicable(text, language, settings, catalogue, is_called)
@@ -144,18 +143,18 @@ def lint(
         return FileResult(source.path, (), text, text, error=crash_message(error))
 
 
-def _imports_steps(source: SourceFile, surroundings: Surroundings) -> bool:
-    """Whether a file without a step of its own may have to do with steps, as the files say that it imports."""
-    library = surroundings.library
-    return library is not None and may_import_steps(source.text) and library.imports_steps(source.path, source.text)
+def _steps_of_others(source: SourceFile, surroundings: Surroundings) -> tuple[bool, bool]:
+    """Whether a file without a step of its own imports some, and whether loops of a base class may run its methods.
 
-
-def _may_be_run_by_base(source: SourceFile, surroundings: Surroundings) -> bool:
-    """Whether loops of a base class may run methods of a file, by its name or as the files say that it imports."""
+    Of the latter the name of the class tells, or the files that it imports.
+    """
     library, text = surroundings.library, source.text
     if library is None:
-        return False
-    return is_run_by_base(text) or (may_derive_steps(text) and library.imports_steps(source.path, text))
+        return False, False
+    may_import, is_named = may_import_steps(text), is_run_by_base(text)
+    may_derive = not is_named and may_derive_steps(text)
+    imports = (may_import or may_derive) and library.imports_steps(source.path, text)
+    return imports and may_import, is_named or (imports and may_derive)
 
 
 def _refused(source: SourceFile, message: str) -> FileResult:

@@ -11,9 +11,10 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, bases_above, methods
+from tpulint.semantic.other_files import Definition, methods, with_bases
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
+from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ _QUESTIONS = ("is_", "has_")
 _COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
 """How attributes of objects that hold more than a tensor begin, and end."""
 _KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})
-
-_MOVES = ("to", "cuda", "xla")
 
 
 class AttributeValues:
@@ -163,21 +162,19 @@ class AttributeValues:
 
     def _stays_on_host(self, attribute: str, bound: Sequence[Binding]) -> bool:
         """Whether an attribute is only given what is made in place, ``self.model = Net()``, and the file moves none."""
-        made = [_without_own_methods(binding.value) for binding in bound]
+        made = [None if binding.value is None else itself(binding.value) for binding in bound]
         inside = (part for binding in bound if binding.value is not None for part in ast.walk(binding.value))
         if not all(isinstance(value, ast.Call) for value in made) or any(map(_names_move, inside)):
             return False
         owners = {None, *(self._tree.class_of(binding.node) for binding in bound)}
-        moved = (node.value for name in _MOVES for node in self._tree.attributes_called(name))
+        moved = (node.value for name in facts.MOVES for node in self._tree.attributes_called(name))
         here = (one for one in moved if isinstance(one, ast.Attribute) and one.attr == attribute)
         return not any(self._tree.class_of(one) in owners for one in here)
 
     def _kept_by_any(self, owners: Iterable[Definition], attribute: str) -> Value:
         """The same of what one of these classes, or one above it, keeps."""
         for owner in owners:
-            assert isinstance(owner.node, ast.ClassDef)
-            own = (Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node))
-            for above in (*own, *bases_above(owner)):
+            for above in with_bases(owner):
                 used = self._kept_by(above, attribute)
                 if used.kind in _KEPT_BY_BASES:
                     return used
@@ -190,16 +187,7 @@ class AttributeValues:
         return join(owner.file.kinds.value(item.node) for item in bound if isinstance(item.node, ast.Attribute))
 
 
-def _without_own_methods(made: ast.expr | None) -> ast.expr | None:
-    """``Net()`` of ``Net().eval()``, ``net`` of ``net.eval()``."""
-    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
-        if made.func.attr not in facts.MODULE_SELF_METHODS:
-            break
-        made = made.func.value
-    return made
-
-
 def _names_move(part: ast.AST) -> bool:
-    return (isinstance(part, ast.Attribute) and part.attr in _MOVES) or (
+    return (isinstance(part, ast.Attribute) and part.attr in facts.MOVES) or (
         isinstance(part, ast.keyword) and part.arg == "device"
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.module_lists import source_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
@@ -16,7 +17,6 @@ _COPIES = frozenset({
     "builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set", "builtins.dict", "builtins.reversed",
     "collections.OrderedDict",
 })  # fmt: skip
-_DISPLAYS = (ast.List, ast.Tuple, ast.ListComp)
 Key = str | int | None
 """A constant index; None for any element."""
 Store = tuple[Key, ast.expr, ast.expr]
@@ -71,15 +71,10 @@ class Contents:
             containers = [item for container in containers for item in self.of(container, key, depth)]
         return list(dict.fromkeys(containers))
 
-    def _gone_through(self, node: ast.expr, path: Sequence[int], depth: int) -> list[ast.expr]:
+    def _gone_through(self, node: ast.expr, path: tuple[int, ...], depth: int) -> list[ast.expr]:
         """What a loop gives a variable: in ``for i, (a, b) in enumerate(pairs)``, ``for t, o in zip(rows, lines)``."""
-        name = self._names.qualified(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and name == "builtins.enumerate" and node.args and path[:1] == (1,):
-            return self._gone_through(node.args[0], path[1:], depth + 1)
-        if isinstance(node, ast.Call) and name == "builtins.zip" and path:
-            sources = node.args[path[0] : path[0] + 1] if path[0] >= 0 else []
-            return [item for one in sources for item in self._gone_through(one, path[1:], depth + 1)]
-        return self._within(self.of(node, None, depth + 1), path, depth + 1)
+        container, places = source_of(self._names, node, path)
+        return self._within(self.of(container, None, depth + 1), places, depth + 1)
 
     def members_of(self, node: ast.expr, depth: int = 0) -> list[ast.expr]:
         """What an expression may be: an element of a list by what is put into it, else the expression itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.other_files import Definition, bases_above
+from tpulint.semantic.other_files import Definition, with_bases
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 
 TYPE_CHECKING = False
@@ -67,9 +67,7 @@ def _may_be_of(index: SemanticIndex, node: ast.Attribute, owner: ast.ClassDef) -
 
 def _names_above(made: Definition) -> list[str]:
     """Names of a class and of those that it is derived from."""
-    here = made.file.names.classes_above(made.node) if isinstance(made.node, ast.ClassDef) else []
-    others = (item.node for item in bases_above(made))
-    return [item.name for item in (*here, *others) if isinstance(item, ast.ClassDef)]
+    return [item.node.name for item in with_bases(made) if isinstance(item.node, ast.ClassDef)]
 
 
 def _makes_tensor(index: SemanticIndex, node: ast.Attribute) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.other_files import Definition, bases_above
+from tpulint.semantic.other_files import Definition, with_bases
 from tpulint.semantic.outside import EVALUATION, STEP
 
 TYPE_CHECKING = False
@@ -52,11 +52,9 @@ def sources_of_lightning(index: SemanticIndex) -> Iterator[_Source]:
 
 
 def _is_of_lightning(index: SemanticIndex, owner: ast.ClassDef) -> bool:
-    here = Definition(index, owner)
-    above = [*(Definition(index, one) for one in index.names.classes_above(owner)), *bases_above(here)]
     return any(
         name.startswith(_PACKAGES) and name.endswith(_CLASSES)
-        for one in above
+        for one in with_bases(Definition(index, owner))
         if isinstance(one.node, ast.ClassDef)
         for name in (one.file.qualified_name(base) or "" for base in one.node.bases)
     )

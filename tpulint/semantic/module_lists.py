@@ -79,7 +79,7 @@ class ModuleLists:
 
         Of a list of lists, ``for norm, layer in self.layers``, what stands at that place in each.
         """
-        container, places = _source_of(self._names, node, path)
+        container, places = source_of(self._names, node, path)
         parts = self.parts_of(container, depth)
         for place in places:
             inner = [self.parts_of(part, depth + 1) for part in parts if _is_written(self._names, part)]
@@ -121,20 +121,20 @@ class ModuleLists:
 
 def container_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> ast.expr | None:
     """What the elements come from that a loop over an expression gives a variable; None where that cannot be told."""
-    container, places = _source_of(names, node, path)
+    container, places = source_of(names, node, path)
     return None if places else container
 
 
-def _source_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> tuple[ast.expr, tuple[int, ...]]:
+def source_of(names: Names, node: ast.expr, path: tuple[int, ...]) -> tuple[ast.expr, tuple[int, ...]]:
     """What a loop takes its elements from, and which places of an element it gives a variable, from outside in."""
     if isinstance(node, ast.Call) and node.args:
         name = names.qualified(node.func)
         if name == "builtins.enumerate" and path[:1] == (1,):
-            return _source_of(names, node.args[0], path[1:])
+            return source_of(names, node.args[0], path[1:])
         if name == "builtins.zip" and path and 0 <= path[0] < len(node.args):
-            return _source_of(names, node.args[path[0]], path[1:])
+            return source_of(names, node.args[path[0]], path[1:])
         if name == "builtins.reversed":
-            return _source_of(names, node.args[0], path)
+            return source_of(names, node.args[0], path)
     return node, path
 
 

@@ -17,7 +17,7 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.swap_flag import SwapFlag
-from tpulint.semantic.torch_facts import COPYING_CLASSES, RUNTIME
+from tpulint.semantic.torch_facts import COPYING_CLASSES, MOVES, RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
@@ -77,7 +77,7 @@ class Moves:
     def _find(self) -> Iterator[Move]:
         for call in self._tree.calls:
             func = call.func
-            if not isinstance(func, ast.Attribute) or func.attr not in ("to", "cuda", "xla"):
+            if not isinstance(func, ast.Attribute) or func.attr not in MOVES:
                 continue
             certain = self.to_device(call)
             if certain is not None and self._kinds.value(func.value).kind in (Kind.MODULE, Kind.UNKNOWN):
@@ -115,7 +115,7 @@ class Moves:
     def to_device(self, call: ast.Call) -> bool | None:
         """Whether ``x.to(...)`` surely goes to the device; None when it does not."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr not in ("to", "cuda", "xla"):
+        if not isinstance(func, ast.Attribute) or func.attr not in MOVES:
             return None
         if func.attr != "to":
             return True

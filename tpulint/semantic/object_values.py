@@ -11,7 +11,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition, bases_above, returned
+from tpulint.semantic.other_files import returned, with_bases
 from tpulint.semantic.record_fields import RecordFields
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree, is_of_self
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
@@ -107,8 +107,7 @@ class ObjectValues:
             yield self._kinds, here
             return
         for made in self._imported.classes_of(node.value):
-            own = made.file.names.classes_above(made.node) if isinstance(made.node, ast.ClassDef) else []
-            for owner in (*(Definition(made.file, one) for one in own), *bases_above(made)):
+            for owner in with_bases(made):
                 assert isinstance(owner.node, ast.ClassDef)
                 bound = owner.file.names.attribute_bindings(owner.node, node.attr)
                 if bound:

@@ -121,6 +121,13 @@ def bases_above(owner: Definition, depth: int = 0) -> Iterator[Definition]:
         yield from bases_above(base, depth + 1)
 
 
+def with_bases(owner: Definition) -> Iterator[Definition]:
+    """A class and all that it is derived from, in its file and others."""
+    if isinstance(owner.node, ast.ClassDef):
+        yield from (Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node))
+    yield from bases_above(owner)
+
+
 def all_of(found: list[tuple[Definition, ...]]) -> tuple[Definition, ...]:
     """What several values stand for, each definition once; none when one of the values may be something else."""
     return tuple(dict.fromkeys(item for part in found for item in part)) if all(found) else ()

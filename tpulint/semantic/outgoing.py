@@ -23,7 +23,7 @@ from tpulint.semantic.described_calls import (
 )
 from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.methods_by_name import methods_like, pattern_given
-from tpulint.semantic.other_files import Definition, bases_above, function_run, method, methods
+from tpulint.semantic.other_files import Definition, function_run, method, methods, with_bases
 from tpulint.semantic.outside import (
     NOW_AND_THEN,
     STEP,
@@ -188,10 +188,9 @@ def _chosen_by_forward(owner: Definition) -> Iterator[Definition]:
     if forward is None or forward.file is owner.file or "getattr(" not in forward.file.source.text:
         return
     assert isinstance(owner.node, ast.ClassDef)
-    own = [Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node)]
     for call in forward.file.tree.nodes_in(forward.node, ast.Call):
         pattern = pattern_given(forward.file.tree, forward.file.names, call)
-        for one in (*own, *bases_above(owner)) if pattern is not None else ():
+        for one in with_bases(owner) if pattern is not None else ():
             assert isinstance(one.node, ast.ClassDef)
             if one.file is not forward.file:
                 yield from (Definition(one.file, run) for run in methods_like(one.file.tree, one.node, pattern or ""))

@@ -14,6 +14,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.values import is_none
+from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapped_modules import WRAPPED
 
 TYPE_CHECKING = False
@@ -112,10 +113,7 @@ class OwnClasses:
 
     def made(self, value: ast.expr, depth: int = 0) -> tuple[ast.ClassDef, ...]:
         """Classes of this file of which an expression gives an instance."""
-        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-            if value.func.attr not in facts.MODULE_SELF_METHODS:
-                break
-            value = value.func.value
+        value = itself(value)
         if isinstance(value, ast.Call):
             if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
                 return self.made(value.args[0], depth)

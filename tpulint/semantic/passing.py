@@ -14,7 +14,6 @@ from tpulint.semantic.values import Path
 from tpulint.semantic.variables import last_name
 
 _DEPTH = 8
-_MOVES = frozenset({"to", "cuda", "xla"})
 _COLLECTING = frozenset({"builtins.list", "builtins.tuple", "builtins.dict", "builtins.map"})
 _ITSELF = "()"
 """What a function gives back that calls itself."""
@@ -92,7 +91,7 @@ class Passing:
     def _is_move(self, call: ast.Call) -> bool:
         """``x.cuda()``, ``x.to(device)``; not ``x.to(torch.float32)``."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr not in _MOVES:
+        if not isinstance(func, ast.Attribute) or func.attr not in facts.MOVES:
             return False
         given = devices_given(call)
         if func.attr != "to":
@@ -162,7 +161,7 @@ class Passing:
         if function not in self._moving:
             nodes = self._tree.inside(function, functions=False)
             moves = not self.stays(function) or any(
-                (isinstance(node, ast.Attribute) and (node.attr in _MOVES or node.attr == "device"))
+                (isinstance(node, ast.Attribute) and (node.attr in facts.MOVES or node.attr == "device"))
                 or (isinstance(node, ast.Call) and not self._only_calculates(node.func))
                 for node in nodes
             )
@@ -194,7 +193,7 @@ class Passing:
         func = node.func if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and node.args and self._names.qualified(node.func) in _GIVING_THE_SAME:
             return self._root(node.args[0], depth + 1)
-        if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS | _MOVES:
+        if not isinstance(func, ast.Attribute) or func.attr not in facts.TENSOR_METHODS | facts.MOVES:
             return None
         return self._root(func.value, depth + 1) if self._names.qualified(func) is None else None
 

@@ -205,6 +205,9 @@ DISTRIBUTION_METHODS = frozenset({
 
 DISTRIBUTION_ATTRIBUTES = frozenset({"mean", "mode", "variance", "stddev", "probs", "logits", "loc", "scale", "rate"})
 
+MOVES = frozenset({"to", "cuda", "xla"})
+"""Methods that may put a tensor or a module on the device."""
+
 MODULE_SELF_METHODS = frozenset({
     "to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "type", "apply", "requires_grad_",
     "to_empty",

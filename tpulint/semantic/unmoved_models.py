@@ -6,9 +6,8 @@ import ast
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.torch_facts import MOVES
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
-
-_MOVES = frozenset({"to", "cuda", "xla"})
 
 
 class UnmovedModels:
@@ -54,11 +53,11 @@ class UnmovedModels:
         if isinstance(made_by, FUNCTIONS) and made_by.decorator_list:
             return False
         inside = self._tree.nodes_in(made_by, ast.Attribute)
-        return not any(isinstance(node, ast.Attribute) and node.attr in _MOVES for node in inside)
+        return not any(isinstance(node, ast.Attribute) and node.attr in MOVES for node in inside)
 
     def _stays(self, load: ast.Name) -> bool:
         """Whether a use asks the model for something, or runs it, and nothing else."""
         user = self._tree.parents[load]
         if isinstance(user, ast.Call):
             return user.func is load
-        return isinstance(user, ast.Attribute) and isinstance(user.ctx, ast.Load) and user.attr not in _MOVES
+        return isinstance(user, ast.Attribute) and isinstance(user.ctx, ast.Load) and user.attr not in MOVES

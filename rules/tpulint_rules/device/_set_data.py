@@ -7,7 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.other_files import Definition, bases_above
+from tpulint.semantic.other_files import Definition, with_bases
 from tpulint.semantic.variables import last_name
 
 REFUSED = "torch_xla refuses to set the `.data` of a tensor of the host to one of the device"
@@ -63,9 +63,7 @@ def _classes(index: SemanticIndex, node: ast.expr) -> tuple[Definition, ...]:
 
 
 def _makes_tensors(owner: Definition) -> bool:
-    assert isinstance(owner.node, ast.ClassDef)
-    own = (Definition(owner.file, one) for one in owner.file.names.classes_above(owner.node))
-    classes = [one.node for one in (*own, *bases_above(owner)) if isinstance(one.node, ast.ClassDef)]
+    classes = [one.node for one in with_bases(owner) if isinstance(one.node, ast.ClassDef)]
     return any(last_name(base) in _TENSORS for one in classes for base in one.bases)
 
 

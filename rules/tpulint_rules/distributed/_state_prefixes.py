@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
 from tpulint.semantic.tree import FUNCTIONS
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.variables import itself, last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _may_be_wrapped(index: SemanticIndex, binding: Binding, wrapped: ast.stmt) -
             values = index.definitions.arguments.of(one.statement, one.name)
         seen.add(one)
         for value in values:
-            bare = _unmoved(value)
+            bare = itself(value)
             if isinstance(bare, ast.Call):
                 maker = index.definitions.function_called(bare)
                 if maker is not None and index.tree.encloses(maker, wrapped):
@@ -94,15 +93,6 @@ def _may_be_wrapped(index: SemanticIndex, binding: Binding, wrapped: ast.stmt) -
                 return True
             waiting += [further for further in reaching if further not in seen]
     return False
-
-
-def _unmoved(value: ast.expr) -> ast.expr:
-    """``net`` of ``net.cuda().train()``"""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        if value.func.attr not in MODULE_SELF_METHODS:
-            break
-        value = value.func.value
-    return value
 
 
 def _files_of_states(index: SemanticIndex) -> list[SemanticIndex]:

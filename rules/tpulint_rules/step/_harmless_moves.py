@@ -12,8 +12,6 @@ from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import PLAIN_MODULES
 from tpulint.semantic.tree import LOOPS
 
-_MOVES = frozenset({"to", "cuda", "xla"})
-
 
 def moves_nothing(ctx: FileContext, move: Move) -> bool:
     """Whether no parameter moves: of ``nn.L1Loss()``, or by a method ``to`` of the project that only notes a device."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tpulint.semantic import FUNCTIONS, Binding, SemanticIndex
 from tpulint.semantic.creations import Creation
-from tpulint.semantic.other_files import Definition, bases_above, method
+from tpulint.semantic.other_files import Definition, method, with_bases
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._parameters_given import GIVES_PARAMETERS, is_called_optimizer
@@ -266,9 +266,7 @@ def modules_given(start: Definition, optimizer: ast.Call) -> Iterator[ast.expr]:
 
 def stepping_methods(owner: Definition) -> set[str]:
     """The methods of a class, its bases included, that step an optimizer, themselves or by another method of it."""
-    assert isinstance(owner.node, ast.ClassDef)
-    classes = [(owner.file, one) for one in owner.file.names.classes_above(owner.node)]
-    classes += [(one.file, one.node) for one in bases_above(owner) if isinstance(one.node, ast.ClassDef)]
+    classes = [(one.file, one.node) for one in with_bases(owner) if isinstance(one.node, ast.ClassDef)]
     methods = [(file, item) for file, one in classes for item in one.body if isinstance(item, FUNCTIONS)]
     called = {
         item.name: {
