@@ -7,10 +7,10 @@ import encodings.aliases
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from counted_work import growth
 
 from tpulint.catalog import load
 from tpulint.config import Settings
@@ -156,13 +156,15 @@ def test_limit_of_nested_calls_is_told_as_what_it_is(monkeypatch: pytest.MonkeyP
     assert "to parse" not in finding.message
 
 
-def test_value_that_many_branches_change_takes_no_time() -> None:
+def test_value_that_many_branches_change_is_followed_once() -> None:
     """Every branch doubles the ways that an object may have gone."""
-    text = "import torch\nnet = torch.nn.Linear(1, 1)\n" + "if x:\n    net = net.cuda()\n" * 32
-    began = time.process_time()
-    result = lint(SourceFile.from_text(text), Settings(), CATALOGUE)
-    assert time.process_time() - began < 2
-    assert [finding.code for finding in result.findings] == ["TPU002"] * 32
+
+    def lint_branches(count: int) -> None:
+        text = "import torch\nnet = torch.nn.Linear(1, 1)\n" + "if x:\n    net = net.cuda()\n" * count
+        result = lint(SourceFile.from_text(text), Settings(), CATALOGUE)
+        assert [finding.code for finding in result.findings] == ["TPU002"] * count
+
+    assert growth(lint_branches, 8, 32) < 16
 
 
 def compile_quietly(text: str) -> None:
@@ -194,32 +196,31 @@ def generated_file(size: int) -> bytes:
     return b"import torch\nfor x in []:\n    loss = x.mean(); loss.backward()\n" + row * (size // len(row))
 
 
-def test_checking_megabytes_takes_seconds() -> None:
-    data = generated_file(2_000_000)
-    began = time.process_time()
+def test_thousands_of_lines_are_checked() -> None:
+    data = generated_file(400_000)
     result = lint(read(data), Settings(select=("ALL",), preview=True), CATALOGUE)
-    assert time.process_time() - began < 40
-    assert len(result.findings) > 4_000 and not result.error
+    assert len(result.findings) > 1_000 and not result.error
     assert result.text.encode() == data
 
 
-def test_fixing_thousands_of_places_takes_seconds() -> None:
-    began = time.process_time()
-    result = fix(generated_file(600_000))
-    assert time.process_time() - began < 30
-    assert len(result.fixed) > 1_000 and not result.error
+def test_work_grows_with_the_length_of_a_file_not_with_its_square() -> None:
+    settings = Settings(select=("ALL",), preview=True)
+    assert growth(lambda size: lint(read(generated_file(size)), settings, CATALOGUE), 5_000, 20_000) < 5
+    assert growth(lambda size: fix(generated_file(size)), 5_000, 20_000) < 5
 
 
 def test_functions_that_return_themselves_are_followed_once() -> None:
     """Two calls of itself in each of many returns: followed one by one they are as many as 2 to the power of all."""
-    returns = "".join(f"    if bins == {at}:\n        return histogram(values, {at}, 'a')\n" for at in range(8))
-    text = (
-        f"import torch\n\ndef histogram(values, bins, kind):\n{returns}    return torch.histc(values), values\n\n"
-        "def run(values, device):\n    counts, edges = histogram(values, 8, 'a')\n    return counts.to(device)\n"
-    )
-    began = time.process_time()
-    lint(SourceFile.from_text(text, "example.py"), Settings(select=("ALL",), preview=True), CATALOGUE)
-    assert time.process_time() - began < 10
+
+    def lint_returns(count: int) -> None:
+        returns = "".join(f"    if bins == {at}:\n        return histogram(values, {at}, 'a')\n" for at in range(count))
+        text = (
+            f"import torch\n\ndef histogram(values, bins, kind):\n{returns}    return torch.histc(values), values\n\n"
+            "def run(values, device):\n    counts, edges = histogram(values, 8, 'a')\n    return counts.to(device)\n"
+        )
+        lint(SourceFile.from_text(text, "example.py"), Settings(select=("ALL",), preview=True), CATALOGUE)
+
+    assert growth(lint_returns, 4, 16) < 5
 
 
 # ---------------------------------------------------------------- the command line
@@ -282,10 +283,7 @@ for x in batches:
     (model(a).mean() + b).backward()
     optimizer.step()
 """
-    began = time.process_time()
-    result = lint(read(text), Settings(select=("ALL",), preview=True), CATALOGUE)
-    assert not result.error
-    assert time.process_time() - began < 10
+    assert not lint(read(text), Settings(select=("ALL",), preview=True), CATALOGUE).error
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import threading
-import time
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -226,11 +225,10 @@ def test_later_changes_do_not_reach_what_is_being_written(tmp_path: Path) -> Non
         training.step()
         saved = training.bits()
         release = hold_writing(checkpoints)
-        began = time.monotonic()
         checkpoints.save(0)
         training.step()
-        assert time.monotonic() - began < 5, "the step waited for the file"
-        assert checkpoints.written is None and training.bits() != saved
+        assert checkpoints.written is None, "the step waited for the file"
+        assert training.bits() != saved
         release.set()
         checkpoints.wait()
         assert checkpoints.written == 0
