@@ -638,3 +638,23 @@ def test_states_of_a_wrapper_under_another_name(tmp_path: Path, program: str, is
     text = ported(tmp_path, "\n".join([start, used, program, ""]))
     assert "DataParallel" not in text
     assert text.count("consume_prefix") == int(is_free)
+
+
+@pytest.mark.parametrize(
+    ("program", "is_free"),
+    [
+        ("net.load_state_dict(torch.load(path))", True),
+        ("old = net\nold.load_state_dict(torch.load(path))", True),
+        ("def load(model):\n    model.load_state_dict(torch.load(path))\n\n\nload(net)", True),
+        # Of a model of this run, and of one that the file unwraps itself.
+        ("best = copy.deepcopy(net.state_dict())\nnet.load_state_dict(best)", False),
+        ("kept = net.module if hasattr(net, 'module') else net\nnet.load_state_dict(torch.load(path))", False),
+    ],
+)
+def test_states_of_a_wrapper_for_several_gpus(tmp_path: Path, program: str, is_free: bool) -> None:
+    """On one GPU such a file did not load either; what several saved does without the wrapper."""
+    start = "import copy\nimport sys\nimport torch\nfrom torch import nn\n\npath = sys.argv[1]\nnet = nn.Linear(4, 2)\n"
+    wrapper = "if torch.cuda.device_count() > 1:\n    net = nn.DataParallel(net)\nnet.cuda()\n"
+    text = ported(tmp_path, f"{start}{wrapper}{program}\n")
+    assert "DataParallel" not in text
+    assert text.count("consume_prefix") == int(is_free)

@@ -7,6 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself, last_name
+from tpulint.semantic.wrapper_reads import unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _LOADS = "load_state_dict"
 _ADDS = r"""["']module\.["']\s*\+|f["']module\.\{"""
 _CUTS_OFF = r"""\[len\(["']module\.["']\)\s*:|\w\[7:\]"""
 _ASKS = r"""startswith\(\s*["']module|["']module\.?["']\s+(?:not\s+)?in\b|\[0?:7\]"""
+_SPEAKS = r"""["']module\.?["']"""
 _STRIP = ".nn.modules.utils.consume_prefix_in_state_dict_if_present"
 
 
@@ -31,6 +33,12 @@ def strip_of_dropped(ctx: FileContext, fix: FixBuilder, folding: Folding) -> Non
         statement = ctx.index.statement_of(call)
         if folding.drops(call) and isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             strip_prefixes(ctx, fix, call, statement.targets[0], folding)
+
+
+def strip_of_guarded(ctx: FileContext, fix: FixBuilder, folding: Folding) -> None:
+    """The same where the branch asks for several GPUs, unless the file deals with the prefix itself."""
+    if not unwrapped(ctx.index) and not ctx.index.mentions(_SPEAKS):
+        strip_of_dropped(ctx, fix, folding)
 
 
 def strip_prefixes(
@@ -52,13 +60,28 @@ def strip_prefixes(
         bindings = index.flow.reaching(loaded) if isinstance(loaded, ast.Name) and not is_copy else ()
         if bindings and not any(_may_be_wrapped(index, one, wrapped) for one in bindings):
             continue  # in front of the wrapper, whose prefix such a state has not
-        if folding is not None and folding.drops(call):
+        if folding is not None and (folding.drops(call) or _is_of_a_model(index, call)):
             continue
         if any(_wraps_for_processes(index, binding) for binding in bindings):
             return False  # another branch has a wrapper, too, which stays
         if not strip_prefix(ctx, fix, call):
             return False
     return True
+
+
+def _is_of_a_model(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a call loads what a model of this run has: ``target.load_state_dict(net.state_dict())``."""
+    state = call.args[0] if call.args else None
+    values = [one.value for one in index.flow.reaching(state)] if isinstance(state, ast.Name) else [state]
+    return bool(values) and all(value is not None and _is_live_state(value) for value in values)
+
+
+def _is_live_state(value: ast.expr) -> bool:
+    """``net.state_dict()``, ``copy.deepcopy(net.state_dict())``"""
+    if not isinstance(value, ast.Call):
+        return False
+    is_copy = last_name(value.func) in ("copy", "deepcopy") and len(value.args) == 1
+    return _is_live_state(value.args[0]) if is_copy else last_name(value.func) == "state_dict"
 
 
 def _is_same_object(index: SemanticIndex, loaded: ast.expr, wrapper: ast.Call) -> bool:

@@ -12,7 +12,7 @@ from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
 from tpulint_rules.distributed._moves_of_several import is_moved_by_wrapper, keep_move, only_move
-from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefixes
+from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_of_guarded, strip_prefixes
 from tpulint_rules.distributed._wrapped_calls import Wrapped
 from tpulint_rules.distributed._wrapped_elsewhere import states_of_wrapped
 from tpulint_rules.distributed._wrapper_inputs import move_inputs, moves_for_others, moves_tensors
@@ -77,8 +77,10 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
         if has_moved:
             fix.lower(Applicability.UNSAFE, _MOVED)
         move = only_move(ctx, call, wrapped) if has_moved or moves_tensors(ctx.index, call) else None
+        folding = fix.fold({guard: False})
+        strip_of_guarded(ctx, fix, folding)
         if move is None:
-            fix.fold({guard: False}).write()
+            folding.write()
         elif not keep_move(ctx, fix, move):
             return None
         return fix
