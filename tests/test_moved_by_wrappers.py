@@ -658,3 +658,21 @@ def test_states_of_a_wrapper_for_several_gpus(tmp_path: Path, program: str, is_f
     text = ported(tmp_path, f"{start}{wrapper}{program}\n")
     assert "DataParallel" not in text
     assert text.count("consume_prefix") == int(is_free)
+
+
+@pytest.mark.parametrize(
+    ("program", "util", "stays"),
+    [
+        ("net = nn.DataParallel(net)\nload(net)", "", True),
+        ("net = nn.DataParallel(net)\nnet = load(net.cuda())", "", True),
+        ("net = nn.DataParallel(net)\nload(net)", "    print('module.' in str(state))\n", False),
+        ("load(net)\nnet = nn.DataParallel(net)", "", False),
+    ],
+)
+def test_a_wrapper_into_which_another_file_loads_stays(tmp_path: Path, program: str, util: str, stays: bool) -> None:
+    """Nothing takes the prefix off there."""
+    load = f"import torch\n\n\ndef load(model, path='a.pt'):\n    state = torch.load(path)\n{util}"
+    load += "    model.load_state_dict(state)\n    return model\n"
+    start = "import torch\nfrom torch import nn\nfrom util import load\n\nnet = nn.Linear(4, 2)\n"
+    text = ported(tmp_path, f"{start}{program}\nnet.cuda()\n", util=load)
+    assert ("DataParallel" in text) is stays

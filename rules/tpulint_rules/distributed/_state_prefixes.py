@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.other_files import definition_called, loads_of_parameter
+from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself, last_name
 from tpulint.semantic.wrapper_reads import unwrapped
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 WRAPPER = "torch.nn.DataParallel"
 _LOADS = "load_state_dict"
+_LOADING = (f".{_LOADS}(",)
 _ADDS = r"""["']module\.["']\s*\+|f["']module\.\{"""
 _CUTS_OFF = r"""\[len\(["']module\.["']\)\s*:|\w\[7:\]"""
 _ASKS = r"""startswith\(\s*["']module|["']module\.?["']\s+(?:not\s+)?in\b|\[0?:7\]"""
@@ -52,6 +55,8 @@ def strip_prefixes(
     if any(map(_waits_for_prefix, _files_of_states(index))):
         return False
     wrapped = index.statement_of(wrapper)
+    if folding is None and _is_loaded_elsewhere(index, wrapper, target, wrapped):
+        return False
     for call, loaded in index.method_calls(_LOADS):
         is_copy = target is not None and not same(target, loaded) and _is_copy(ctx, loaded, target)
         is_named = target is not None and same(target, loaded)
@@ -82,6 +87,27 @@ def _is_live_state(value: ast.expr) -> bool:
         return False
     is_copy = last_name(value.func) in ("copy", "deepcopy") and len(value.args) == 1
     return _is_live_state(value.args[0]) if is_copy else last_name(value.func) == "state_dict"
+
+
+def _is_loaded_elsewhere(index: SemanticIndex, wrapper: ast.Call, target: ast.expr | None, wrapped: ast.stmt) -> bool:
+    """Whether a function of another file, which says nothing of the prefix, loads into it: ``load(net, path)``."""
+    if not index.imported.knows_others:
+        return False
+    for call in index.imported.calls:
+        called = definition_called(index, call)
+        if called is None or not called.file.source.has_any(_LOADING) or called.file.mentions(_SPEAKS):
+            continue
+        for given in values_given(call):
+            is_named = target is not None and same(target, given)
+            if not (is_named or given is wrapper or _is_same_object(index, given, wrapper)):
+                continue
+            bindings = index.flow.reaching(given) if isinstance(given, ast.Name) else ()
+            if bindings and not any(_may_be_wrapped(index, one, wrapped) for one in bindings):
+                continue
+            uses = [called.file.tree.parents[load] for load in loads_of_parameter(called, call, given)]
+            if any(isinstance(use, ast.Attribute) and use.attr == _LOADS for use in uses):
+                return True
+    return False
 
 
 def _is_same_object(index: SemanticIndex, loaded: ast.expr, wrapper: ast.Call) -> bool:
