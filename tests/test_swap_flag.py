@@ -322,6 +322,11 @@ class Coder(nn.Module):
         super().__init__()
         self.words = nn.Embedding(10, 4)
 
+class Pair(nn.Module):
+    def __init__(self, one, two):
+        super().__init__()
+        self.one, self.two = one, two
+
 first, second = Coder(), Coder()
 {tie}
 {move}
@@ -338,6 +343,11 @@ BOTH = "first = first.to(device)\nsecond = second.to(device)"
         (TIE, "second = second.to(device)", False),  # the first gives its weight away
         (TIE, "first = first.to(device)", False),
         (BOTH, TIE, False),
+        # As parts of one.
+        (TIE, "both = nn.Sequential(first, second)\nboth.to(device)", True),
+        (TIE, "both = Pair(first, second).to(device)", True),
+        (TIE, "only = nn.Sequential(second)\nonly.to(device)", False),
+        ("both = nn.Sequential(first, second).to(device)", TIE, False),
     ],
 )
 def test_weights_of_two_models_that_are_tied(tmp_path: Path, tie: str, move: str, is_told: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
+from tpulint.semantic.creations import overlap
 from tpulint.semantic.variables import root_of
 from tpulint_rules.step._handed_parameters import PARAMETERS, is_layer_of, module_made_at, parameters_handed_over
 from tpulint_rules.step._kept_parameters import keep_parameters
@@ -90,20 +91,15 @@ def _before_move(ctx: FileContext, target: ast.Attribute, source: ast.Attribute)
 
 
 def _moves_later(ctx: FileContext, tie: ast.Attribute, layer: ast.expr) -> bool:
-    """Whether the first move of a layer's module to the device stands behind a tie."""
+    """Whether the first move of a layer's module, or of one that it is a part of, stands behind a tie."""
     moves = ctx.index.moves
     found = moves.creations.of(layer)
-    for move in moves.moves:
-        shared = any(creation.overlaps(other) for creation in move.creations for other in found)
-        if shared and moves.precedes(tie, move.call) is True:
+    moving = [move for move in moves.moves if overlap(list(moves.moved_by(move)), found)]
+    for move in moving:
+        if moves.precedes(tie, move.call) is True:
             return (
                 not moves.keeps_parameters_at(move.call)
                 and not any(moves.to_device(call) is not None for creation in found for call in creation.way)
-                and not any(
-                    other is not move
-                    and moves.precedes(other.call, tie) is not False
-                    and any(creation.overlaps(part) for creation in other.creations for part in found)
-                    for other in moves.moves
-                )
+                and not any(other is not move and moves.precedes(other.call, tie) is not False for other in moving)
             )
     return False
