@@ -465,6 +465,11 @@ def test_parts_that_build_their_optimizer_in_another_file(
         ("self.part = part", "Part().to('cuda')  # TPU303", False),
         ("self.part = part", "Plain()", False),
         ("self.width = len(part)", "Part()", False),
+        # In a list of modules, and by name.
+        ("self.parts = nn.ModuleList([nn.Linear(8, 2), part])", "Part()", True),
+        ("self.add_module('part', part)", "Part()", True),
+        ("self.add_module('part', part)", "Part().to('cuda')  # TPU303", False),
+        ("self.parts = [part]", "Part()", False),
     ],
 )
 def test_given_parts_that_built_their_optimizer_in_another_file(
@@ -498,6 +503,37 @@ def test_given_parts_that_built_their_optimizer_in_another_file(
     net.to("cuda"){"  # TPU303" * is_told}
     for x in batches:
         part.opt.zero_grad()
+        net(x.to("cuda")).mean().backward()
+        part.opt.step()
+    """
+    agree(tmp_path, "TPU303", main=main, nets=nets)
+
+
+@pytest.mark.parametrize(("other", "is_told"), [("Part()", True), ("Part().cuda()  # TPU303", False)])
+def test_listed_parts_that_built_their_optimizer_in_another_file(tmp_path: Path, other: str, is_told: bool) -> None:
+    nets = """\
+    import torch
+    from torch import nn
+
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 2)
+            self.opt = torch.optim.SGD(self.parameters(), lr=0.1)
+
+    class Whole(nn.Module):
+        def __init__(self, parts):
+            super().__init__()
+            self.parts = nn.ModuleList(parts)
+    """
+    main = f"""\
+    from torch import nn
+    from nets import Part, Whole
+
+    part = {other}
+    net = Whole([nn.Linear(8, 2), part])
+    net.to("cuda"){"  # TPU303" * is_told}
+    for x in batches:
         net(x.to("cuda")).mean().backward()
         part.opt.step()
     """

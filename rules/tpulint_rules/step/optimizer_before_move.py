@@ -234,8 +234,8 @@ def _builder(ctx: FileContext, move: Move) -> Definition | None:
         part
         for call in makings(move.creations)
         for owner in classes_made(ctx.index, call)
-        for given, part in parts_handed(ctx.index, call, owner)
-        if not _is_on_device(ctx, given, ctx.index.moves.creations.of(given))
+        for given, creation, part in parts_handed(ctx.index, call, owner)
+        if not _is_on_device(ctx, given, [creation])
     ]
     if any(isinstance(creation.node, ast.arg) and not creation.way for creation in move.creations):
         # What other files hand over: `Trainer(Net())`
