@@ -964,6 +964,34 @@ def test_what_moves_another_model_stands_in_no_way(moved: str, is_first: bool) -
     assert (FLAG in result.text) is not is_first
 
 
+@pytest.mark.parametrize(
+    ("between", "is_first"),
+    [
+        ("kept = copy.deepcopy(net)", False),  # which is of the host, and stays there
+        ("kept = copy.deepcopy(net).cuda()", True),
+        ("kept = copy.deepcopy(other)", True),
+    ],
+)
+def test_a_copy_for_the_host_is_made_before_the_move(between: str, is_first: bool) -> None:
+    text = f"""\
+import copy
+import torch
+from torch import nn
+
+net, other = nn.Linear(4, 2), nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+{between}
+net.cuda()
+for x in batches:
+    net(x.cuda()).mean().backward()
+    optimizer.step()
+print(kept(torch.ones(1, 4)))
+"""
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU303",), fix=True, unsafe_fixes=True), CATALOGUE)
+    assert (result.text.index("net.cuda()") < result.text.index("optimizer =")) is is_first
+    assert (FLAG in result.text) is not is_first
+
+
 CHOSEN_MODEL = """\
 import importlib
 import torch

@@ -44,7 +44,7 @@ def _whole_or_elements(index: SemanticIndex, given: ast.expr) -> Iterator[Creati
 
 
 def _kept_parameters(start: Definition) -> set[str]:
-    """``part`` of ``self.part = part``, ``self.parts = nn.ModuleList([part])`` and ``self.add_module("part", part)``."""
+    """``part`` of ``self.part = part``, ``self.parts = ModuleList([part])`` and ``self.add_module("part", part)``."""
     own, tree = own_name(start), start.file.tree
     kept = [
         statement.value

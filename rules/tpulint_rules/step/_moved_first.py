@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FunctionNode
+from tpulint.semantic.creations import overlap
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
-from tpulint.semantic.torch_facts import DEVICE_FACTORIES
+from tpulint.semantic.torch_facts import COPIES, DEVICE_FACTORIES
 from tpulint_rules.step._built_optimizers import adds_to_optimizer, builds_optimizer
 from tpulint_rules.step._made_modules import keeps_nothing_else
 
@@ -45,6 +46,8 @@ def moved_first(ctx: FileContext, optimizer: ast.AST, move: Move) -> FixBuilder 
     modules = [ctx.text(item.module) for item in moves]
     others = [statement for statement in between if statement is not device]
     if any(tree.may_leave(item) or _adds_parts(ctx, item, modules) for item in others):
+        return None
+    if any(_is_copied_for_host(ctx, item, modules) for item in others):
         return None
     asked = [argument for item in moves for argument in item.call.args]
     doing = [item for item in others if not _moves_another(ctx, item)]
@@ -176,6 +179,19 @@ def _adds_parts(ctx: FileContext, node: ast.AST, modules: list[str], depth: int 
             continue
         names = [name for argument in given for name in _parameters_given(ctx, function, inner, argument)]
         if _adds_parts(ctx, function, names, depth + 1):
+            return True
+    return False
+
+
+def _is_copied_for_host(ctx: FileContext, statement: ast.stmt, modules: list[str]) -> bool:
+    """Whether a statement makes a copy of one of these modules that nothing moves: ``kept = copy.deepcopy(net)``."""
+    moves = ctx.index.moves
+    for call in ctx.index.tree.inside(statement):
+        if not isinstance(call, ast.Call) or ctx.index.qualified_name(call.func) not in COPIES:
+            continue
+        made = moves.creations.of(call)
+        is_of_module = any(ctx.text(item) in modules for item in call.args)
+        if is_of_module and not any(overlap(list(moves.moved_by(move)), made) for move in moves.moves):
             return True
     return False
 
