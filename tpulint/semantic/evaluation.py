@@ -14,7 +14,7 @@ from tpulint.semantic.kinds import Kind, Kinds, Side
 from tpulint.semantic.left_out import stands_in_unit_test
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
-from tpulint.semantic.outside import OutsideCall
+from tpulint.semantic.outside import STEP, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.unmoved_models import UnmovedModels
 from tpulint.semantic.walks import goes_along
@@ -47,6 +47,7 @@ class Evaluation:
         self.batches = BatchLoops(tree, names, kinds, events, self.runs)
         self._unmoved = UnmovedModels(tree, names, definitions)
         self._once: dict[FunctionNode, frozenset[bool]] = {}
+        self._run_by_others = {call.function for call in outside if call.turn == STEP}
         self._run_by_steps: Set[FunctionNode] = frozenset()
 
     def loops(
@@ -130,6 +131,16 @@ class Evaluation:
     def _is_of_step(self, loop: LoopNode) -> bool:
         return self._tree.function_of(loop) in self._run_by_steps
 
+    def _is_of_forward(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
+        """Whether the forward pass of a module that is trained leads to a loop: ``h = self.momentum(x)``."""
+        function, owner = self._tree.function_of(loop), self._tree.class_of(loop)
+        if function is None or owner is None or not self._definitions.is_module_class(owner):
+            return False
+        forward = self._definitions.method(owner, "forward")
+        if forward is None or not (step_loops or f"{owner.name}.forward" in self._run_by_others):
+            return False
+        return function is forward or function in self._events.of(forward).functions
+
     def _hands_on_batches(self, loop: LoopNode) -> bool:
         """Whether a loop gives each batch to what runs a module: ``model.features(x)``, ``objective(model, x)``.
 
@@ -159,6 +170,8 @@ class Evaluation:
         ``for t in reversed(range(steps)): x = self.p_sample(x, t)``, in nothing that a training step does.
         """
         if self._is_of_step(loop) or any(outer in step_loops for outer in self._tree.ancestors(loop)):
+            return False
+        if self._is_of_forward(loop, step_loops):
             return False
         calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
         return any(
