@@ -1171,3 +1171,24 @@ def test_devices_that_a_file_without_torch_moves_to(tmp_path: Path, use: str) ->
     is_told = "place" in use
     assert ('device="xla"):\n    return x.to' in ported) is is_told
     assert ('x.to("xla", non_blocking=True)' in ported) is is_told
+
+
+def test_modules_that_a_file_without_torch_moves(tmp_path: Path) -> None:
+    """And a word by which a function only looks something up is no device."""
+    placing = """\
+COSTS = {"cuda": 1, "cpu": 2}
+
+
+def place(net, device="cuda"):
+    return net.to(device)
+
+
+def cost(net, device="cuda"):
+    return COSTS[device] + COSTS.get(device)
+"""
+    start = "import torch\nfrom placing import place\n\nnet = place(torch.nn.Linear(4, 2))\n"
+    loop = "for x in torch.ones(3, 2, 4):\n    net(x.cuda()).sum().backward()\n    optimizer.step()\n"
+    main = f"{start}optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n{loop}"
+    ported = fixed(tmp_path, {"placing.py": placing, "main.py": main})["placing.py"]
+    assert 'def place(net, device="xla")' in ported
+    assert 'def cost(net, device="cuda")' in ported

@@ -60,7 +60,7 @@ class DeviceNames:
                     yield Site(node, Role.COMPARISON, number=number, certain=False)
                 elif isinstance(place.node, ast.Compare) and self._guards_dead_code(place.node):
                     self.false_comparisons.append(place.node)
-            elif self._is_only_a_word(place):
+            elif self._is_only_a_word(place) or self._is_only_a_key(node, place):
                 continue
             elif flow.is_device_place(place) and (
                 (chosen := is_chosen_among(self._tree, node))
@@ -176,6 +176,27 @@ class DeviceNames:
         return bool(loads) and all(
             self._is_compared_with_others(load) or self._flow.places.is_of_precision(load, functions=given)
             for load in loads
+        )
+
+    def _is_only_a_key(self, node: ast.expr, place: Place) -> bool:
+        """Whether a variable only looks its text up in dictionaries that know it: ``COSTS = {"cuda": 1}``."""
+        if place.kind != "variable" or not isinstance(node, ast.Constant):
+            return False
+        loads = [load for key in place.keys for load in self._flow.variables.loads(key)]
+        return bool(loads) and all(self._is_known_key(load, node.value) for load in loads)
+
+    def _is_known_key(self, load: ast.expr, text: object) -> bool:
+        part = self._tree.parents[load]
+        if isinstance(part, ast.Call) and part.args[:1] == [load] and isinstance(part.func, ast.Attribute):
+            table = part.func.value if part.func.attr == "get" else None
+        else:
+            table = part.value if isinstance(part, ast.Subscript) and part.slice is load else None
+        made: list[ast.expr | None] = [table] if isinstance(table, ast.Dict) else []
+        if isinstance(table, ast.Name | ast.Attribute):
+            made = [binding.value for binding in self._index.flow.bindings_of(table) if not binding.path]
+        return bool(made) and all(
+            isinstance(one, ast.Dict) and any(isinstance(key, ast.Constant) and key.value == text for key in one.keys)
+            for one in made
         )
 
     def _is_compared_with_others(self, load: ast.expr) -> bool:

@@ -47,6 +47,7 @@ _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
 _ABOUT_DEVICES = ("device", "cuda", "xla", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
+_MOVING = (".cuda(", ".to(")
 _TAKES_MODULES = ("train", "Train", ".cuda(", ".to(")
 """Words of files that may train or move what they are given."""
 
@@ -203,6 +204,11 @@ def _gives_what_is_saved(index: SemanticIndex, call: ast.Call, given: Sequence[a
     return any(map(states.holds, given)) or any(map(states.are_given_by, (*given, *called)))
 
 
+def _moves_for_others(item: Definition) -> bool:
+    """Whether a function may move what it is given in a file that does not import torch: ``return x.to(device)``."""
+    return not item.file.imports_torch and item.file.source.has_any(_MOVING)
+
+
 def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     """The functions that a call now and then runs, in files with loops that may use what they are given."""
     from tpulint.semantic.parsed_options import file_of_options
@@ -224,7 +230,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             (item.file.source.has_any(_TAKES_MODULES) or is_module(item))
             and any(True for value in given for _ in classes_of(index, value))
         )
-        or (is_module(item) and any(index.kind(value) is Kind.MODULE for value in given))
+        or ((is_module(item) or _moves_for_others(item)) and any(index.kind(one) is Kind.MODULE for one in given))
         or (bool(given) and trains_on_device(index, function_run(item)))
     )
     return [run for run in runs if run is not None]
