@@ -676,3 +676,35 @@ def test_a_wrapper_into_which_another_file_loads_stays(tmp_path: Path, program: 
     start = "import torch\nfrom torch import nn\nfrom util import load\n\nnet = nn.Linear(4, 2)\n"
     text = ported(tmp_path, f"{start}{program}\nnet.cuda()\n", util=load)
     assert ("DataParallel" in text) is stays
+
+
+@pytest.mark.parametrize(
+    ("own", "is_fixed"),
+    [
+        ("def __getattr__(self, name):\n        return getattr(self.module, name)", True),
+        ("def gather(self, outputs, output_device):\n        return outputs", False),  # its results are others
+        ("def forward(self, x):\n        return self.module(x.cuda())", False),
+        ("def cuda(self):\n        return self", True),
+    ],
+)
+def test_inputs_of_a_class_derived_from_the_wrapper(tmp_path: Path, own: str, is_fixed: bool) -> None:
+    main = f"""\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+class OwnParallel(nn.DataParallel):
+    {own}
+
+
+net = OwnParallel(nn.Linear(4, 2)).cuda()
+for x, y in DataLoader(torch.utils.data.TensorDataset(torch.randn(8, 4), torch.zeros(8)), 4, drop_last=True):
+    loss = nn.functional.cross_entropy(net(x), y.cuda())
+    loss.backward()
+"""
+    text = ported(tmp_path, main)
+    assert "OwnParallel(nn.Linear(4, 2))" in text
+    assert ("net(x.to(" in text) is is_fixed
+    left = tpulint("check", "--output-format", "concise", ".", cwd=tmp_path).out
+    assert ("inputs that lie on the host" in left) is ("gather" in own)

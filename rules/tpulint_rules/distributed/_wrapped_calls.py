@@ -16,9 +16,9 @@ _DEPTH = 4
 class Wrapped:
     """Where a file calls what wrappers gave: found in one pass, for a file of tests wraps a hundred models."""
 
-    def __init__(self, index: SemanticIndex, wrapper: str) -> None:
+    def __init__(self, index: SemanticIndex, wrappers: Iterable[ast.Call]) -> None:
         self._index = index
-        self._wrappers: set[ast.expr] = {*index.calls_to(wrapper)}
+        self._wrappers: set[ast.expr] = {*wrappers}
         self._memo: dict[tuple[Binding, int], set[ast.expr]] = {}
 
     def calls_of(self, wrapper: ast.Call) -> list[ast.Call]:

@@ -32,8 +32,9 @@ _COUNTS = ("builtins.len", "builtins.range")
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    wrappers = Wrapped(ctx.index, WRAPPER)
-    for call in ctx.index.calls_to(WRAPPER):
+    calls = list(ctx.index.calls_to(WRAPPER))
+    wrappers = Wrapped(ctx.index, calls)
+    for call in calls:
         if ctx.portable and _guard(ctx, call) is not None:
             continue  # it shares a batch out where there are GPUs, and is left out elsewhere
         fix = _fix(ctx, call, wrappers)
@@ -42,19 +43,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield from _left_on_host(ctx, call, wrappers)
     yield from states_of_wrapped(ctx)
     for call in ctx.index.calls:
-        if "DataParallel" in last_name(call.func) and _scatters(ctx.index, call) and not _is_for_gpus(ctx, call):
+        own = _own_ways(ctx.index, call) if "Parallel" in last_name(call.func) else None
+        if own is None or own & {"forward", "__call__"} or _is_for_gpus(ctx, call):
+            continue
+        if "scatter" in own:
             yield ctx.finding(call.func, _NEVER_SCATTERS, severity=Severity.ERROR)
+        else:
+            yield from _left_on_host(ctx, call, Wrapped(ctx.index, [call]), has_fix="gather" not in own)
 
 
-def _scatters(index: SemanticIndex, call: ast.Call) -> bool:
-    """Whether a class of the project that is made has a way of its own to share out batches, and no other."""
+def _own_ways(index: SemanticIndex, call: ast.Call) -> set[str] | None:
+    """The methods by which a class of the project that is made differs from the wrapper; None for another class."""
     owner, file = index.definitions.class_called(call), index
     if owner is None and (found := index.imported.called(call)) is not None and isinstance(found.node, ast.ClassDef):
         owner, file = found.node, found.file
     if owner is None or all(file.qualified_name(base) != WRAPPER for base in owner.bases):
-        return False
-    own = {item.name for item in owner.body if isinstance(item, FUNCTIONS)}
-    return "scatter" in own and not own & {"forward", "__call__"}
+        return None
+    return {item.name for item in owner.body if isinstance(item, FUNCTIONS)}
 
 
 def _is_for_gpus(ctx: FileContext, call: ast.Call) -> bool:
@@ -113,12 +118,16 @@ def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | No
     return fix
 
 
-def _left_on_host(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> Iterator[Finding]:
-    """What a wrapper is given that stays, since somebody asks for its ``.module``."""
+def _left_on_host(ctx: FileContext, call: ast.Call, wrappers: Wrapped, *, has_fix: bool = True) -> Iterator[Finding]:
+    """What a wrapper is given that stays, since somebody asks for its ``.module``, or it is of a class of its own.
+
+    What such a class makes of the results, by a ``gather`` of its own, is another thing: no fix.
+    """
     fix = ctx.fix("Move the inputs, which it leaves on the host", Applicability.UNSAFE, _MOVED, Scope.STATEMENT)
     calls = list(wrappers.calls_of(call))
     if move_inputs(ctx, fix, call, calls):
-        yield ctx.finding(calls[0], _LEAVES_INPUTS, fix, severity=Severity.ERROR, certainty=Certainty.LIKELY)
+        told = fix if has_fix else None
+        yield ctx.finding(calls[0], _LEAVES_INPUTS, told, severity=Severity.ERROR, certainty=Certainty.LIKELY)
 
 
 def _choice_without(ctx: FileContext, call: ast.Call, wrapped: ast.expr) -> ast.IfExp | None:

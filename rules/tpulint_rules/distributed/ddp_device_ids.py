@@ -20,7 +20,7 @@ _OTHER_BACKENDS = r"\b(?:npu|xpu|hpu|mlu|musa)\b"
 def check(ctx: FileContext) -> Iterator[Finding]:
     if ctx.index.guards.knows_xla() and not ctx.index.is_program and ctx.index.mentions(_OTHER_BACKENDS):
         return  # a library that serves them all does not come here with an XLA device
-    wrappers = Wrapped(ctx.index, _WRAPPER)
+    wrappers = Wrapped(ctx.index, ctx.index.calls_to(_WRAPPER))
     for call in ctx.index.calls_to(_WRAPPER):
         if any(isinstance(item, ast.Starred) for item in call.args):
             continue
