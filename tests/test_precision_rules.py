@@ -1021,3 +1021,31 @@ def test_scalers_that_nobody_asks_for_autocast_are_left_to_answer() -> None:
     text = ASKS_SCALER.replace("TOLD", "enabled=amp").replace("ASKED", "amp")
     ported = port(text + "        if self.scaler.is_enabled():\n            self.count += 1\n", "TPU401")
     assert "        if self.scaler.is_enabled():\n" in ported
+
+
+@pytest.mark.parametrize(
+    ("fallback", "is_known"),
+    [
+        ("class GradScaler:\n        def scale(self, loss):\n            return loss", True),
+        ("def GradScaler():\n        return None", False),  # perhaps of other arguments
+    ],
+)
+def test_a_scaler_with_a_class_in_its_place_for_older_torch(fallback: str, is_known: bool) -> None:
+    text = f"""\
+import torch
+
+try:
+    from torch.cuda.amp import GradScaler
+except ImportError:
+    {fallback}
+
+scaler = GradScaler()
+for x in loader:
+    loss = model(x.cuda()).mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+"""
+    ported = port(text, "TPU401")
+    assert ("    loss.backward()\n    optimizer.step()\n" in ported) is is_known
+    assert "try:\n    from torch.cuda.amp import GradScaler\nexcept" in ported

@@ -314,7 +314,7 @@ class Names:
         """What a name of several bindings stands for, where versions of torch have it in two places."""
         if not is_tried_import(self._tree, bindings):
             return None
-        return tried_first([self.qualified_binding(binding) or "" for binding in bindings])
+        return tried_first(bindings, [self.qualified_binding(binding) or "" for binding in bindings])
 
     def _imported_before(self, node: ast.Name, found: tuple[Scope, list[Binding]]) -> str | None:
         """What a name stands for in a script that gives it another value later on.

@@ -1,4 +1,4 @@
-"""Names that versions of torch have in two places: ``from torch.amp import GradScaler``, or else from another."""
+"""Names that versions of torch have in two places, or lack: ``from torch.amp import GradScaler``, or else another."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from tpulint.semantic.tree import SyntaxTree
 
 _PUBLIC_IN_TORCH = re.compile(r"torch(?:\.[a-zA-Z]\w*)+")
 _TRIED_AND_OLDER = 2
+_FALLBACKS = frozenset({"import", "class"})
 
 
 def is_tried_import(tree: SyntaxTree, bindings: Sequence[Binding]) -> bool:
-    """Whether two imports are what is tried, and what is taken where that fails."""
-    tried = [tree.parents.get(binding.statement) for binding in bindings if binding.kind == "import"]
-    choice = tried[0] if len(bindings) == len(tried) == _TRIED_AND_OLDER else None
-    return isinstance(choice, ast.Try) and bindings[0].statement in choice.body and tried[1] in choice.handlers
+    """Whether an import is what is tried, and another, or a class of that name, what is taken where that fails."""
+    if len(bindings) != _TRIED_AND_OLDER or bindings[0].kind != "import" or bindings[1].kind not in _FALLBACKS:
+        return False
+    choice = tree.parents.get(bindings[0].statement)
+    is_tried = isinstance(choice, ast.Try) and bindings[0].statement in choice.body
+    return isinstance(choice, ast.Try) and is_tried and tree.parents.get(bindings[1].statement) in choice.handlers
 
 
-def tried_first(names: Sequence[str]) -> str | None:
-    """The first of two qualified names, where both are public names of torch."""
-    return names[0] if all(map(_PUBLIC_IN_TORCH.fullmatch, names)) else None
+def tried_first(bindings: Sequence[Binding], names: Sequence[str]) -> str | None:
+    """The first of two qualified names, where both are public names of torch, or the other is a class in its place."""
+    imported = [name for one, name in zip(bindings, names, strict=True) if one.kind == "import"]
+    return names[0] if all(map(_PUBLIC_IN_TORCH.fullmatch, imported)) else None

@@ -43,6 +43,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
         yield from portable_findings(ctx)
         return
+    yield from _held_by_timm(ctx)
     found = [
         (autocast, *problem)
         for autocast in ctx.index.mixed_precision.autocasts
@@ -87,6 +88,15 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(autocast.call, message, group if is_fixed else None, severity=severity, certainty=certainty)
     for scaler in scalers:
         yield ctx.finding(scaler.call, SCALER, group)
+
+
+def _held_by_timm(ctx: FileContext) -> Iterator[Finding]:
+    """``loss_scaler = NativeScaler()``, which makes a scaler, runs the backward pass and steps the optimizer."""
+    for call in ctx.index.calls_to("timm.utils.NativeScaler", "timm.utils.cuda.NativeScaler"):
+        if not ctx.index.devices.is_guarded(call):
+            message = f"`{ctx.text(call.func)}` of timm holds a gradient scaler. {SCALER}"
+            advice = "Call `loss.backward()` and `optimizer.step()` in its place, with the clipping in between"
+            yield ctx.finding(call, message, help=advice)
 
 
 def _scales_on_cuda_only(ctx: FileContext, scaler: Scaler) -> bool:
