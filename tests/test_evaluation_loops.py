@@ -964,3 +964,37 @@ def test_samples_of_each_batch(tmp_path: Path, source: str, is_told: bool) -> No
                     print(model.forward(x).max().item()){"  # TPU101" if is_told else ""}
         """
     agree(tmp_path, select="TPU101", train=train)
+
+
+@pytest.mark.parametrize(("caller", "is_told"), [("forward", False), ("sample", True)])
+def test_loops_of_a_method_that_a_forward_pass_calls(tmp_path: Path, caller: str, is_told: bool) -> None:
+    """What a training step runs ends where the step does; what goes on by itself is an evaluation."""
+    train = f"""\
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 4)
+
+            def embed(self, x):
+                return self.layer(x)
+
+            def momentum(self, x):
+                with torch.no_grad():
+                    for i in range(3):{"  # TPU302" if is_told else ""}
+                        x = self.embed(x)
+                return x
+
+            def {caller}(self, x):
+                return self.embed(self.momentum(x))
+
+        net = Net().cuda()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in batches:
+            optimizer.zero_grad()
+            net(x.cuda()).mean().backward()
+            optimizer.step()
+        """
+    agree(tmp_path, select="TPU302", train=train)
