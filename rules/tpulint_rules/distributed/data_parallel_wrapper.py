@@ -44,12 +44,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     yield from states_of_wrapped(ctx)
     for call in ctx.index.calls:
         own = _own_ways(ctx.index, call) if "Parallel" in last_name(call.func) else None
-        if own is None or own & {"forward", "__call__"} or _is_for_gpus(ctx, call):
+        if own is None or own & {"forward", "__call__"}:
             continue
-        if "scatter" in own:
-            yield ctx.finding(call.func, _NEVER_SCATTERS, severity=Severity.ERROR)
-        else:
+        if "scatter" not in own and not _is_for_gpus(ctx, call, "gpu|device_count|parallel"):
             yield from _left_on_host(ctx, call, Wrapped(ctx.index, [call]), has_fix="gather" not in own)
+        elif "scatter" in own and not _is_for_gpus(ctx, call):
+            yield ctx.finding(call.func, _NEVER_SCATTERS, severity=Severity.ERROR)
 
 
 def _own_ways(index: SemanticIndex, call: ast.Call) -> set[str] | None:
@@ -62,10 +62,10 @@ def _own_ways(index: SemanticIndex, call: ast.Call) -> set[str] | None:
     return {item.name for item in owner.body if isinstance(item, FUNCTIONS)}
 
 
-def _is_for_gpus(ctx: FileContext, call: ast.Call) -> bool:
+def _is_for_gpus(ctx: FileContext, call: ast.Call, words: str = "gpu|cuda|parallel") -> bool:
     """Whether the call stands under a condition that several GPUs may be meant by, ``if args.num_gpus > 1``."""
     tests = [item.test for item in ctx.index.tree.ancestors(call) if isinstance(item, ast.If | ast.IfExp)]
-    return ctx.portable or any(re.search("(?i)gpu|cuda|parallel", ctx.text(test)) for test in tests)
+    return ctx.portable or any(re.search(words, ctx.text(test).lower()) for test in tests)
 
 
 def _fix(ctx: FileContext, call: ast.Call, wrappers: Wrapped) -> FixBuilder | None:
