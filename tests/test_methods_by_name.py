@@ -105,3 +105,33 @@ def test_methods_of_the_class_itself(tmp_path: Path, chosen: str) -> None:
 
     """
     agree(tmp_path, "TPU103", main=program + "".join(f"    {line}\n" for line in TRAIN.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("given", "runs"),
+    [
+        ("x.cuda()", ["train"]),
+        ('x.cuda(), mode="sample"', ["sample"]),
+        ("x.cuda(), mode=mode", ["train", "sample", "old_sample"]),
+        ("x.cuda(), **options", ["train", "sample", "old_sample"]),
+    ],
+)
+@pytest.mark.parametrize("takes", ["parameter", "dictionary"])
+def test_the_name_that_a_call_gives(tmp_path: Path, given: str, runs: list[str], takes: str) -> None:
+    """Of what `forward` may choose by a name, a call that gives the name runs one."""
+    forward = BASE.format(chosen='getattr(self, "_" + mode)')
+    if takes == "parameter":
+        forward = forward.replace("*args, **kwargs):", 'x, mode="train"):').replace("*args, **kwargs)", "x)")
+        forward = forward.replace('        mode = kwargs.pop("mode", "train")\n', "")
+    bodies = "".join(
+        f"""
+    def _{name}(self, x):
+        y = self.linear(x)
+        return y if y.sum() > 0 else y + 1{"  # TPU103" if name in runs else ""}
+"""
+        for name in ("train", "sample", "old_sample")
+    )
+    head = "from torch import nn\nfrom base import Named\n\nclass Net(Named):\n    def __init__(self):\n"
+    net = head + "        super().__init__()\n        self.linear = nn.Linear(4, 2)\n" + bodies
+    main = "import torch\nfrom net import Net\n" + TRAIN.replace("net(x.cuda())", f"net({given})")
+    agree(tmp_path, "TPU103", base=forward, net=net, main=main)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
@@ -13,6 +15,7 @@ _OF_MODULES = frozenset({
     "_replicate_for_data_parallel", "_save_to_state_dict",
 })  # fmt: skip
 """Methods of torch's own modules, which torch calls."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def methods_by_name(tree: SyntaxTree, names: Names, call: ast.Call) -> list[FunctionNode]:
@@ -26,14 +29,17 @@ def methods_by_name(tree: SyntaxTree, names: Names, call: ast.Call) -> list[Func
     return [method for one in owners for method in methods_like(tree, one, pattern or "")]
 
 
-def pattern_given(tree: SyntaxTree, names: Names, call: ast.Call) -> str | None:
-    """What the names of the methods look like of which a ``getattr`` of the object itself gives one."""
+def pattern_given(tree: SyntaxTree, names: Names, call: ast.Call, texts: Mapping[str, str] = _NOTHING) -> str | None:
+    """What the names of the methods look like of which a ``getattr`` of the object itself gives one.
+
+    ``texts`` are those that variables of the name stand for, where these are known.
+    """
     if names.qualified(call.func) != "builtins.getattr" or len(call.args) != 2:
         return None
     given, within = call.args[0], tree.function_of(call)
     first = within.args.args[:1] if within is not None else []
     is_itself = isinstance(given, ast.Name) and [one.arg for one in first] == [given.id]
-    return _pattern(call.args[1]) if is_itself else None
+    return _pattern(call.args[1], texts) if is_itself else None
 
 
 def methods_like(tree: SyntaxTree, owner: ast.ClassDef, pattern: str) -> list[FunctionNode]:
@@ -52,32 +58,37 @@ def methods_like(tree: SyntaxTree, owner: ast.ClassDef, pattern: str) -> list[Fu
     ]
 
 
-def _pattern(name: ast.expr) -> str | None:
+def _pattern(name: ast.expr, texts: Mapping[str, str]) -> str | None:
     """What a text looks like of which parts are known; None where none is."""
-    parts = _parts(name)
+    parts = [texts.get(part.id) if isinstance(part, ast.Name) else part for part in _parts(name)]
     if not any(isinstance(part, str) and part for part in parts):
         return None
     return "".join(r"\w+" if part is None else re.escape(part) for part in parts)
 
 
-def _parts(name: ast.expr) -> list[str | None]:
-    """The parts of a text in order, None for those that are not known."""
+def _parts(name: ast.expr) -> list[str | ast.Name | None]:
+    """The parts of a text in order: what is written, variables, None for others that are not known."""
     if isinstance(name, ast.Constant):
         return [name.value if isinstance(name.value, str) else None]
+    if isinstance(name, ast.Name):
+        return [name]
+    if isinstance(name, ast.FormattedValue) and name.format_spec is None and name.conversion == -1:
+        return _parts(name.value)
     if isinstance(name, ast.BinOp) and isinstance(name.op, ast.Add):
         return [*_parts(name.left), *_parts(name.right)]
     if isinstance(name, ast.JoinedStr):
         return [part for value in name.values for part in _parts(value)]
     if isinstance(name, ast.BinOp) and isinstance(name.op, ast.Mod) and isinstance(name.left, ast.Constant):
-        return _filled(name.left.value, "%s")
+        return _filled(name.left.value, "%s", [name.right])
     if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
-        return _filled(name.func.value.value, "{}") if isinstance(name.func.value, ast.Constant) else [None]
+        return _filled(name.func.value.value, "{}", name.args) if isinstance(name.func.value, ast.Constant) else [None]
     return [None]
 
 
-def _filled(text: object, place: str) -> list[str | None]:
+def _filled(text: object, place: str, values: Sequence[ast.expr]) -> list[str | ast.Name | None]:
     """The parts of a text with places that are filled in: ``"_%s" % mode``, ``"_{}".format(mode)``."""
     if not isinstance(text, str):
         return [None]
     first, *others = text.split(place)
-    return [first, *(part for other in others for part in (None, other))]
+    variable = values[0] if len(values) == len(others) == 1 and isinstance(values[0], ast.Name) else None
+    return [first, *(part for other in others for part in (variable, other))]

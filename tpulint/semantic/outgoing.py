@@ -34,6 +34,7 @@ from tpulint.semantic.outside import (
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.read_properties import properties_read
 from tpulint.semantic.started_programs import functions_started
+from tpulint.semantic.texts_given import texts_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind
@@ -177,20 +178,25 @@ def _run_by(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     found = index.imported.all_called(call)
     if not found:
         owners = index.imported.classes_of(call.func)
-        found = (*methods(owners, "forward"), *(one for owner in owners for one in _chosen_by_forward(owner)))
+        found = (*methods(owners, "forward"), *(one for owner in owners for one in _chosen_by_forward(owner, call)))
     runs = [run for run in map(function_run, found) if run is not None and isinstance(run.node, FUNCTIONS)]
     gradients = [(one.file, one.file.definitions.gradient_of(one.node)) for one in runs]  # type: ignore[arg-type]
     return [*runs, *(Definition(file, gradient) for file, gradient in gradients if gradient is not None)]
 
 
-def _chosen_by_forward(owner: Definition) -> Iterator[Definition]:
-    """Methods of a class that ``forward`` of a base class in another file runs: ``getattr(self, "_" + mode)(x)``."""
+def _chosen_by_forward(owner: Definition, run: ast.Call) -> Iterator[Definition]:
+    """Methods of a class that ``forward`` of a base class in another file runs: ``getattr(self, "_" + mode)(x)``.
+
+    Of those only the ones that the call of the module may choose.
+    """
     forward = method(owner, "forward")
     if forward is None or forward.file is owner.file or "getattr(" not in forward.file.source.text:
         return
     assert isinstance(owner.node, ast.ClassDef)
+    assert isinstance(forward.node, FUNCTIONS)
     for call in forward.file.tree.nodes_in(forward.node, ast.Call):
-        pattern = pattern_given(forward.file.tree, forward.file.names, call)
+        texts = texts_given(forward.file.names, call, forward.node, run)
+        pattern = pattern_given(forward.file.tree, forward.file.names, call, texts)
         for one in with_bases(owner) if pattern is not None else ():
             assert isinstance(one.node, ast.ClassDef)
             if one.file is not forward.file:
