@@ -219,3 +219,48 @@ note(net.handed)
 
 def test_branches_of_flags_that_all_calls_give(tmp_path: Path) -> None:
     agree(tmp_path, READS, main=FLAGS)
+
+
+def test_what_there_is_nothing_of_yet(tmp_path: Path) -> None:
+    """`if kept is None:` holds in the first turn, unless each turn empties it anew."""
+    program = """\
+    import torch
+    import torch_xla
+
+    device = torch.device("xla")
+    model = torch.nn.Linear(4, 4).to(device)
+
+
+    def evaluate(loader, debug=False):
+        show, wide = False, True
+        shown = False
+        kept, last, some = None, None, None
+        model.eval()
+        with torch.no_grad():
+            for x in loader:
+                y, first = model(x.to(device)), None
+                torch_xla.sync()
+                often = False
+                if often:
+                    print(y)
+                if kept is None:
+                    kept = y.cpu()
+                if last is None:
+                    print(y.cpu())  # TPU101
+                if some is None:
+                    some = y.cpu()
+                if len(kept) > 8:
+                    some = None
+                if first is None:
+                    first = y.min().item()  # TPU101
+                if shown:
+                    print(y)
+                if show:
+                    print(y)  # TPU102
+                if shown and wide:
+                    print(y)
+                if shown or wide:
+                    print(y)  # TPU102
+        return kept, last, first
+    """
+    agree(tmp_path, READS, main=program)
