@@ -147,3 +147,31 @@ for x in loader:
         agree(tmp_path, "TPU101", buffer="import torch\n" + BUFFER, main=start + program)
     else:
         agree(tmp_path, "TPU101", main="import torch\n" + BUFFER + program)
+
+
+@pytest.mark.parametrize("made", ["Output(loss, len(y), 'x')", "loss"])
+def test_places_of_a_record(tmp_path: Path, made: str) -> None:
+    """What has places, of which one is read as a tensor is, may be a record: its other fields are no tensors."""
+    mark = "" if "Output" in made else "  # TPU102"
+    program = f"""\
+import torch
+from collections import namedtuple
+
+Output = namedtuple("Output", ["loss", "count", "name"])
+net = torch.nn.Linear(4, 2).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def run(x, y):
+    loss = torch.nn.functional.cross_entropy(net(x), y, reduction="none")
+    return {made}
+
+
+for x, y in loader:
+    out = run(x.cuda(), y.cuda())
+    optimizer.zero_grad()
+    out[0].backward()
+    optimizer.step()
+    print(out[0].item(), {"out.name, out.count" if "Output" in made else "out"}){mark}
+"""
+    agree(tmp_path, "TPU102", main=program)

@@ -174,6 +174,8 @@ class Kinds:
                 return UNKNOWN if self.parameters.is_option(node, depth) else base
             if base.kind is Kind.MODULE:
                 return base._replace(certain=False)
+            if base.kind is Kind.HOST and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+                return HOST
             found = self.content(node.value, key_of(node), depth)
             if found.kind is Kind.UNKNOWN and self._are_comparisons(node.slice) and self.is_on_device(node.slice):
                 # What a mask of the device is taken of lies there, too.
@@ -282,11 +284,10 @@ class Kinds:
     def _by_use(self, binding: Binding, depth: int) -> Value:
         """What a variable is that nothing but its uses tells about."""
         known = self.roles.values.get(binding)
-        if known is not None:
-            return known
-        if binding in self.roles.asked and self.unseen.is_device_tensor(binding, depth):
-            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
-        return UNKNOWN
+        if known is None and binding in self.roles.asked and self.unseen.is_device_tensor(binding, depth):
+            known = Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        made = binding.value if known is not None and not binding.path else None
+        return UNKNOWN if known is None or (made is not None and self.objects.is_record(made)) else known
 
     def holds_device(self, node: ast.expr, depth: int) -> bool:
         """Whether an expression is, or is a container of, something on the device."""

@@ -20,6 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
+_DEPTH = 3
+"""Functions that hand a record on to each other."""
+
 
 class ObjectValues:
     """Asked by :class:`Kinds` for attributes of objects of which nothing else is known; tells of tensors alone."""
@@ -115,6 +118,16 @@ class ObjectValues:
                     break
 
     # ---------------------------------------------------------------- records
+
+    def is_record(self, made: ast.expr, depth: int = 0) -> bool:
+        """Whether an expression gives a record, which has places as a tensor has: ``out[0].item()``, ``out.name``."""
+        if not isinstance(made, ast.Call) or depth > _DEPTH:
+            return False
+        function = self._definitions.function_called(made)
+        if function is None:
+            return self.records.are_made_by(made)
+        given = [one for value in self._definitions.returned_by(function) for one in self._made(value) or [value]]
+        return any(self.is_record(one, depth + 1) for one in given)
 
     def _given_as_field(self, node: ast.Attribute, depth: int) -> Value:
         """What the call that has made a record gives for one of its fields."""

@@ -30,6 +30,10 @@ class RecordFields:
             return call.args[at]
         return next((item.value for item in call.keywords if item.arg == name), None)
 
+    def are_made_by(self, call: ast.Call) -> bool:
+        """Whether a call makes a record."""
+        return bool(self._fields_of(call.func))
+
     def _fields_of(self, func: ast.expr) -> list[str]:
         """Names of the fields of what a call makes, in order; none where it makes no record."""
         here = self._names.class_named(func)
