@@ -404,3 +404,34 @@ def test_parameter_of_which_a_line_says_what_it_is(tmp_path: Path, hint: str) ->
         optimizer.step()
     """
     agree(tmp_path, "TPU101", main=program)
+
+
+def test_functions_that_a_call_does_not_fit(tmp_path: Path) -> None:
+    """Of those that a name may stand for, what a call gives too many arguments is not the one."""
+    program = """\
+    import torch
+
+    class Cell(torch.nn.Module):
+        def __init__(self, wide):
+            super().__init__()
+            self.linear, self.wide = torch.nn.Linear(4, 4), wide
+
+        def forward(self, x, state):
+            run = self.run_wide if self.wide else self.run
+            return run(x, x, state, 8, start=1.0)
+
+        def run(self, x, state, size, start=0.0):
+            return self.linear(x) if size > 2 else x
+
+        def run_wide(self, x, other, state, size, start=0.0):
+            return self.linear(x) if state.sum() > size else x  # TPU103
+
+    model = Cell(True).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, state in loader:
+        loss = model(x.cuda(), state.cuda()).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=program)

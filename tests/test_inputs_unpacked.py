@@ -75,3 +75,84 @@ def test_a_list_that_a_function_makes_of_a_batch(tmp_path: Path, moved: bool) ->
     trainer = TRAINER if moved else TRAINER.replace("b.cuda()", "b.numpy()")
     net = NET.replace("MARK", "  # TPU101" if moved else "")
     agree(tmp_path, "TPU101", net=net, main="import torch\nfrom torch import nn\nfrom net import Net\n" + trainer)
+
+
+OWN_LOOP = """\
+model = Net().cuda()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    x, y = x.cuda(), y.cuda()
+    loss = criterion(*model(x, GIVEN), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(("given", "is_number"), [("x.shape[0]", True), ("x.max()", False)])
+def test_sizes_beside_tensors(tmp_path: Path, given: str, is_number: bool) -> None:
+    """What lies beside a tensor in a tuple, as it goes into a forward pass and comes out of it, is a tensor or not."""
+    mark = "" if is_number else "  # TPU103"
+    program = f"""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 2)
+
+    def forward(self, *inputs):
+        x, top = inputs
+        if top > 3:{mark}
+            x = x + 1
+        return self.linear(x), [x.shape[0], 2], x.max()
+
+
+def criterion(out, sizes, most, y):
+    if sizes[0] > 2:
+        out = out * 2
+    if most > 2:  # TPU103
+        out = out * 2
+    return nn.functional.cross_entropy(out, y)
+
+
+"""
+    agree(tmp_path, "TPU103", main=program + OWN_LOOP.replace("GIVEN", given))
+
+
+def test_the_first_of_several_that_is_there(tmp_path: Path) -> None:
+    """Of what `first(drop, self.drop)` gives, other calls that give it tensors say nothing."""
+    program = """\
+import torch
+from torch import nn
+
+
+def first(*args):
+    for arg in args:
+        if arg is not None:
+            return arg
+
+
+class Net(nn.Module):
+    def __init__(self, drop=0.0):
+        super().__init__()
+        self.linear, self.drop = nn.Linear(8, 2), drop
+
+    def forward(self, x, mask, drop=None):
+        drop = first(drop, self.drop)
+        mask = first(x > 0, mask)
+        if drop > 0.0:
+            x = x + 1
+        if mask.sum() > 0:  # TPU103
+            x = x + 1
+        return self.linear(x), x, mask
+
+
+def criterion(out, x, mask, y):
+    return nn.functional.cross_entropy(out, y)
+
+
+"""
+    agree(tmp_path, "TPU103", main=program + OWN_LOOP.replace("GIVEN", "y"))

@@ -100,9 +100,10 @@ class FunctionValues:
         names = passing.choice(function)
         if not names:
             return None
-        values = [
-            self._kinds.value(item, depth) for name, item in arguments_given(node, function, False) if name in names
-        ]
+        given = [item for name, item in arguments_given(node, function, False) if name in names]
+        if function.args.vararg is not None and function.args.vararg.arg in names:
+            given += node.args[len(function.args.posonlyargs) + len(function.args.args) :]
+        values = [self._kinds.value(item, depth) for item in given]
         known = [value for value in values if value.kind is not Kind.UNKNOWN]
         alike = len({value.kind for value in known}) == 1
         # A guess beside what nobody knows says nothing: `default(query_len, seqlen)`

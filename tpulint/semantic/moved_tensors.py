@@ -77,7 +77,7 @@ class MovedTensors:
         function, calls = binding.statement, self._index.module_calls
         if binding.kind == "parameter" and isinstance(function, FUNCTIONS):
             arguments, name = self._index.definitions.arguments, binding.name
-            given = [*arguments.of(function, name), *arguments.unpacked(function, name)]
+            given = [*arguments.of(function, name), *(item for item, _ in arguments.unpacked(function, name))]
             if function.name != "forward":
                 return given or arguments.when_chosen(function, name)
             for whole, at in calls.unpacked_for(function, name):

@@ -202,14 +202,14 @@ class ParameterValues:
                 return Value(Kind.MODULE)
             if of_module and function.name == "forward":
                 return self._given_to_forward(function, binding, depth)
-            given = [
-                *self._definitions.arguments.of(function, binding.name),
-                *self._definitions.arguments.unpacked(function, binding.name),
-            ] or self._definitions.arguments.when_chosen(function, binding.name)
+            passed = self._definitions.arguments.of(function, binding.name)
+            given = [*((item, None) for item in passed), *self._definitions.arguments.unpacked(function, binding.name)]
+            if not given:
+                given = [(item, None) for item in self._definitions.arguments.when_chosen(function, binding.name)]
             outside = self._given_outside(function, binding.name)
             if outside:  # What a file tries out when it is run itself is not what the project gives it.
-                given = [argument for argument in given if not self._definitions.is_of_main(argument)]
-            values = [self._given_value(argument, depth) for argument in given if not is_none(argument)]
+                given = [(item, at) for item, at in given if not self._definitions.is_of_main(item)]
+            values = [self._given_value(item, depth, at) for item, at in given if not is_none(item)]
             values.extend(outside)
             joined = _join_sides(values)
             if joined.kind is Kind.TENSOR and not joined.certain and self._uses.is_asked(function, binding.name):
@@ -262,8 +262,13 @@ class ParameterValues:
             return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False)
         return UNKNOWN
 
-    def _given_value(self, argument: ast.expr, depth: int) -> Value:
-        return HOST_DEVICE if is_cpu(argument) else self._kinds.value(argument, depth + 2)
+    def _given_value(self, argument: ast.expr, depth: int, at: int | None = None) -> Value:
+        """What an argument is, or the part at a place of what is unpacked: ``criterion(*model(x), y)``."""
+        if is_cpu(argument):
+            return HOST_DEVICE
+        value = self._kinds.value(argument, depth + 2)
+        is_part = at is not None and value.kind is Kind.TENSOR
+        return self._kinds.elements.part(argument, (at,), depth + 2) if is_part else value
 
     def _given_to_lambda(self, function: ast.Lambda, binding: Binding) -> Iterator[ast.expr]:
         """What calls give for a parameter of a lambda that has a name: ``as_array = lambda x: x.cpu().numpy()``."""

@@ -58,15 +58,17 @@ class PassedArguments:
             self._chosen = {}
             for call in self._tree.calls:
                 if self._definitions.function_called(call) is None:
-                    for one in self._definitions.functions_of_several(call):
+                    several = self._definitions.functions_of_several(call)
+                    for one in (item for item in several if fits(call, item, self._tree.takes_object(item))):
                         self._chosen.setdefault(one, []).append(call)
         return self._passed(self._chosen.get(function, []), function, name)
 
-    def unpacked(self, function: FunctionNode, name: str) -> list[ast.expr]:
-        """What module-local calls unpack into a parameter, or give behind that: ``f(*pair, last)``."""
+    def unpacked(self, function: FunctionNode, name: str) -> list[tuple[ast.expr, int | None]]:
+        """What module-local calls unpack into a parameter, with the place in it, or give behind: ``f(*pair, last)``."""
         is_method = self._tree.takes_object(function)
         calls = self._definitions.calls_of(function)[:CALLS_LOOKED_AT]
-        return [item for call in calls for given, item, _ in given_around(call, function, is_method) if given == name]
+        given = [part for call in calls for part in given_around(call, function, is_method)]
+        return [(item, at) for parameter, item, at in given if parameter == name]
 
     def calls_of_object(self, function: FunctionNode) -> list[ast.Call]:
         """Calls of the objects of the class around a forward pass, which they run."""
@@ -116,6 +118,24 @@ class PassedArguments:
 def values_given(call: ast.Call) -> list[ast.expr]:
     """What a call gives, whatever the parameters are called."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def fits(call: ast.Call, function: FunctionNode, is_method: bool) -> bool:
+    """Whether a function can be called so.
+
+    Not so ``self.model.train()``, where the step that is called ``train`` has to be given a batch.
+    """
+    if any(isinstance(item, ast.Starred) for item in call.args) or any(k.arg is None for k in call.keywords):
+        return True
+    parameters = [*function.args.posonlyargs, *function.args.args][int(is_method) :]
+    given = len(call.args) + len(call.keywords)
+    if function.args.vararg is None and len(call.args) > len(parameters):
+        return False
+    names = {one.arg for one in (*parameters, *function.args.kwonlyargs)}
+    if function.args.kwarg is None and any(k.arg not in names for k in call.keywords):
+        return False
+    twice = {one.arg for one in parameters[: len(call.args)]}.intersection(k.arg for k in call.keywords)
+    return not twice and given >= len(parameters) - len(function.args.defaults)
 
 
 def arguments_given(call: ast.Call, function: FunctionNode, is_method: bool) -> list[tuple[str, ast.expr]]:

@@ -137,6 +137,9 @@ class Passing:
         if isinstance(node, ast.Call) and not node.args and not node.keywords:
             node = node.func  # `other() if isfunction(other) else other`
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        dealt = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "loop" else None
+        if isinstance(dealt, ast.Name) and not bindings[0].path:  # `def first(*args): for arg in args: return arg`
+            return [dealt.id if all(one.kind == "variadic" for one in self._flow.reaching(dealt)) else None]
         own = bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
         return [node.id if own and isinstance(node, ast.Name) else None]
 

@@ -7,6 +7,7 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_arguments import fits
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, SyntaxTree, is_of_self, is_super
 
 _COLLECTIONS = frozenset({
@@ -46,7 +47,7 @@ class PossibleCalls:
     def may_run(self, call: ast.Call, function: FunctionNode) -> bool:
         """Whether a call of that name may run a function, as far as its arguments tell and where it stands."""
         return (
-            self._fits(call, function)
+            fits(call, function, self._tree.class_of(function) is not None)
             and not self.is_of_base(call)
             and not self._tree.encloses(function, call)  # no step runs itself
         )
@@ -72,19 +73,6 @@ class PossibleCalls:
                 calls = self._definitions.calls_of(ancestor) if depth < _DEPTH else []
                 return any(self.are_ended(call, depth + 1) for call in calls)
         return False
-
-    def _fits(self, call: ast.Call, function: FunctionNode) -> bool:
-        """Not so ``self.model.train()``, where the step that is called ``train`` has to be given a batch."""
-        if any(isinstance(item, ast.Starred) for item in call.args) or any(k.arg is None for k in call.keywords):
-            return True
-        parameters = [*function.args.posonlyargs, *function.args.args][self._tree.class_of(function) is not None :]
-        given = len(call.args) + len(call.keywords)
-        if function.args.vararg is None and len(call.args) > len(parameters):
-            return False
-        names = {one.arg for one in (*parameters, *function.args.kwonlyargs)}
-        if function.args.kwarg is None and any(k.arg not in names for k in call.keywords):
-            return False
-        return given >= len(parameters) - len(function.args.defaults)
 
     def _is_of_another(self, receiver: ast.expr) -> bool:
         """Whether an object is none of a class of this file: ``wandb.config``, a dictionary, ``Meter()`` imported."""
