@@ -498,3 +498,36 @@ def test_a_number_that_scales_a_loss_is_none(tmp_path: Path, weight: str) -> Non
             return total / len(loader)
         """
     agree(tmp_path, "TPU301,TPU101", main=main, training=training)
+
+
+@pytest.mark.parametrize("is_step", [True, False])
+def test_a_function_that_trains_within_the_step_of_another_file(tmp_path: Path, is_step: bool) -> None:
+    """One boundary ends both, and the loop is told of it; where it has no step of its own, the function is."""
+    helper = f"""\
+    import torch
+
+    class Attack:
+        def __init__(self, proxy, optimizer):
+            self.proxy, self.optimizer = proxy, optimizer
+
+        def strengthen(self, x):{"" if is_step else "  # TPU301"}
+            loss = -self.proxy(x).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            return loss
+    """
+    own = "model(x).mean().backward()\n        optimizer.step()" if is_step else "model(x)"
+    program = f"""\
+    import torch
+    from helper import Attack
+
+    model, proxy = torch.nn.Linear(4, 1).cuda(), torch.nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    attack = Attack(proxy, torch.optim.SGD(proxy.parameters(), lr=0.1))
+    for x in loader:{"  # TPU301" if is_step else ""}
+        x = x.cuda()
+        attack.strengthen(x)
+        {own}
+    """
+    agree(tmp_path, "TPU301", helper=helper, main=program)

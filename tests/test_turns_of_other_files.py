@@ -1042,7 +1042,7 @@ def test_a_bank_of_another_file_that_is_filled_in_turns(tmp_path: Path) -> None:
 
 
 HELPED = """\
-    def elbo(encoder, score, optimizer, x):  # TPU301
+    def elbo(encoder, score, optimizer, x):
         inner = score(encoder(x).detach()).pow(2).mean()
         optimizer.zero_grad()
         inner.backward()
@@ -1066,14 +1066,10 @@ OUTER = """\
     """
 
 
-@pytest.mark.parametrize(
-    ("backward", "ends_there"),
-    [("loss.backward()", True), ("(2 * total).backward()", True), ("encoder(x).sum().backward()", False)],
-)
-def test_step_that_helps_with_the_loss_of_another(tmp_path: Path, backward: str, ends_there: bool) -> None:
+@pytest.mark.parametrize("backward", ["loss.backward()", "(2 * total).backward()", "encoder(x).sum().backward()"])
+def test_step_that_helps_with_the_loss_of_another(tmp_path: Path, backward: str) -> None:
     """A boundary between the two passes would have everything in between kept: the step ends where it is called."""
-    helped = HELPED.replace("  # TPU301", "") if ends_there else HELPED
-    agree(tmp_path, "TPU301", helped=helped, main=OUTER.format(backward))
+    agree(tmp_path, "TPU301", helped=HELPED, main=OUTER.format(backward))
 
 
 def test_a_ring_that_is_filled_while_an_agent_is_asked(tmp_path: Path) -> None:
@@ -1344,3 +1340,38 @@ def test_what_an_evaluation_in_another_file_leaves_to_be_computed(
     behind = f"        {turn}\n        torch_xla.sync()\n"
     is_fixed = is_told and ".item()" not in given  # else each batch would be run once more
     assert (behind in (tmp_path / "main.py").read_text()) is is_fixed
+
+
+def test_a_step_is_named_by_the_file_that_has_it(tmp_path: Path) -> None:
+    """The file of a module, whose forward pass hands on what it makes, has none."""
+    shown = """\
+    def show(x):
+        print(x.sum().item())  # TPU101
+    """
+    net = """\
+    import torch
+    from shown import show
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 2)
+
+        def forward(self, x):
+            y = self.linear(x)
+            show(y)
+            return y
+    """
+    program = """\
+    import torch
+    from net import Net
+
+    net = Net().cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in loader:
+        optimizer.zero_grad()
+        net(x.cuda()).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU101", main=program, net=net, shown=shown)
+    assert "in every step: " in _told(tmp_path)

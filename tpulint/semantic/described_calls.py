@@ -81,7 +81,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         step is not None and index.boundaries.is_behind(call, step),
         step is not None and bool(step.boundaries),
         tuple((name, *_described_value(index, value)) for name, value in known),
-        os.path.basename(index.source.path),
+        _caller(index, turn),
         changing=tuple(changing),
         masks=tuple(name for name, item in given if turn and index.masks.is_mask(item)),
         classes=tuple(
@@ -122,9 +122,18 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     return OutgoingCall(definition.file.source.path, outside)
 
 
+def _caller(index: SemanticIndex, turn: str) -> str:
+    """The name of this file, unless the turns are those of a step that it has not: of a module, by which others run."""
+    has_steps = turn != STEP or bool(index.steps) or bool(index.regions.drivers.loops)
+    return os.path.basename(index.source.path) if has_steps else ""
+
+
 def _ends_step(index: SemanticIndex, call: ast.Call) -> bool:
-    """Whether the turns that make a call come to a boundary in this file."""
-    step = index.step_loop_of(call) or index.regions.called_step_of(call)
+    """Whether the turns that make a call come to a boundary in this file, or are told that they need one."""
+    step = index.step_loop_of(call)
+    if step is not None and index.kinds.mentions_device:
+        return True
+    step = step or index.regions.called_step_of(call)
     return step is not None and bool(index.regions.boundaries_in(step.node))
 
 

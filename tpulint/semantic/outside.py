@@ -49,7 +49,7 @@ def classes_of_file(calls: Sequence[OutsideCall], path: str) -> dict[tuple[str, 
 
 def merge(calls: list[OutsideCall]) -> OutsideCall:
     """One call that stands for all calls of a function: the costliest, with what is known of the arguments of all."""
-    first = min(calls, key=lambda call: (call.turn != STEP, call.is_behind, call.caller))
+    first = min(calls, key=lambda call: (call.turn != STEP, call.is_behind, not call.caller, call.caller))
     known: dict[str, set[tuple[str, str]]] = {}
     for call in calls:
         for name, kind, side in call.arguments:
