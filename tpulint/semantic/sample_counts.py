@@ -81,6 +81,8 @@ class SampleCounts:
             return value is not None and self._counts_samples(value, samples, depth + 1)
         if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len":
             return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__len__":
+            return True
         counted = _rows_of(node)
         return counted is not None and any(
             self._index.text(counted) in map(self._index.text, (sample, *self._tensors_of(sample)))
