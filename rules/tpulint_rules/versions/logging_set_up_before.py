@@ -28,6 +28,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     is_first = bool(imports) and index.span(call).end <= index.span(imports[0]).start
     if is_first or any(keyword.arg in ("force", None) for keyword in call.keywords):
         return
+    if _is_emptied(ctx, call):
+        return
     is_ported = any("torch_xla" in ctx.text(node) or "tpulint_runtime" in ctx.text(node) for node in imports)
     is_safe = is_ported and ".addHandler(" not in ctx.source.text
     fix = ctx.fix(
@@ -43,3 +45,31 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix,
         certainty=Certainty.CERTAIN if is_ported else Certainty.LIKELY,
     )
+
+
+def _is_emptied(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the handlers of the root logger are taken away in front of a call: ``logging.root.handlers = []``."""
+    index = ctx.index
+    emptied = (
+        *(node.value for node in index.tree.attributes_called("removeHandler")),
+        *(node.value for node in index.tree.attributes_called("handlers") if _empties(index.parent(node), node)),
+    )
+    return any(_is_root(ctx, logger) and index.tree.start(logger) < index.tree.start(call) for logger in emptied)
+
+
+def _empties(parent: ast.AST | None, handlers: ast.Attribute) -> bool:
+    """``root.handlers = []`` and ``root.handlers.clear()``"""
+    if isinstance(parent, ast.Attribute):
+        return parent.attr == "clear"
+    is_sliced = isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
+    return is_sliced or not isinstance(handlers.ctx, ast.Load)
+
+
+def _is_root(ctx: FileContext, logger: ast.expr) -> bool:
+    """``logging.root`` and ``logging.getLogger()``, by a variable as well."""
+    if ctx.index.qualified_name(logger) == "logging.root":
+        return True
+    bindings = ctx.index.names.bindings(logger) if isinstance(logger, ast.Name) else []
+    made = bindings[0].value if len(bindings) == 1 else logger
+    is_asked = isinstance(made, ast.Call) and ctx.index.qualified_name(made.func) == "logging.getLogger"
+    return is_asked and isinstance(made, ast.Call) and not made.args
