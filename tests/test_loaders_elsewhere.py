@@ -593,3 +593,27 @@ def test_loaders_that_a_base_class_of_another_file_keeps(tmp_path: Path, loader:
     mark = "  # TPU501"
     base = base.replace("KEPT", mark * is_kept).replace("PUT", mark * (not is_kept))
     agree(tmp_path, CODES, base=base, derived=derived)
+
+
+@pytest.mark.parametrize(("other", "is_told"), [("1", False), ("size", True), ("", True)])
+def test_loaders_of_one_sample_that_a_call_asks_for(tmp_path: Path, other: str, is_told: bool) -> None:
+    """A batch of one is never smaller; where one of several calls asks for more, or leaves the default, it may be."""
+    data = f"""\
+    from torch.utils.data import DataLoader
+
+    def held_out(samples, batch_size=64):
+        return DataLoader(samples, batch_size, shuffle=False){"  # TPU516" if is_told else ""}
+    """
+    program = f"""\
+    import torch
+    from data import held_out
+
+    model = torch.nn.Linear(8, 4).cuda().eval()
+    first, second = held_out(samples, 1), held_out(others, {other})
+    with torch.no_grad():
+        for x in first:
+            print(model(x.cuda()).sum().item())
+        for x in second:
+            print(model(x.cuda()).sum().item())
+    """
+    agree(tmp_path, "TPU516", data=data, main=program)

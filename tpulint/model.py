@@ -205,11 +205,14 @@ class OutsideCall(NamedTuple):
     results: tuple[str, ...] = ()
     """Parameters that are given what a function nobody sees into made of tensors of the device, or a dict of such."""
     ends_step: bool = False
-    """Whether the loop that makes the call has a boundary, be it that only what it calls trains."""
+    """Whether the loop that makes the call has a boundary, or is told that it needs one; be it that only what it calls
+    trains."""
     at_intervals: tuple[str, ...] = ()
     """Parameters that are given a condition which holds every n-th turn only, ``step % n == 0``."""
     leaves_update: bool = False
     """Whether a class that replaces a method leaves the update of what it trains to those that call the method."""
+    ones: tuple[str, ...] = ()
+    """Parameters that are given the number 1, of a call that gives a data loader."""
 
 
 class OutgoingCall(NamedTuple):

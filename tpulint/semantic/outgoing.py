@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from tpulint.model import WORDS_OF_LOOPS
 from tpulint.semantic.chosen_classes import is_module
 from tpulint.semantic.default_device import files_told
+from tpulint.semantic.default_flags import literal
 from tpulint.semantic.derived_results import derived_results
 from tpulint.semantic.derived_steps import derived_steps
 from tpulint.semantic.described_calls import (
@@ -31,7 +32,7 @@ from tpulint.semantic.outside import (
     OutsideCall,
     qualified_in_file,
 )
-from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.read_properties import properties_read
 from tpulint.semantic.started_programs import functions_started
 from tpulint.semantic.texts_given import texts_given
@@ -117,7 +118,12 @@ def _described_source(
     # A generator goes on as the loop does: it matters where what it cuts lives.
     is_drawn = source.file.kinds.functions.yields(source.node)
     given = described_call(index, call, source, NOW_AND_THEN).call.arguments if is_drawn else ()
-    fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named)
+    ones = tuple(
+        parameter
+        for parameter, item in arguments_given(call, source.node, source.file.tree.takes_object(source.node))
+        if literal(item) == (1,)
+    )
+    fed = OutsideCall(name, NOW_AND_THEN, False, False, given, caller, keywords=named, ones=ones)
     return OutgoingCall(source.file.source.path, _feeding(fed, part, turn))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tpulint.semantic.origins import origins
 from tpulint.semantic.other_files import method, returned
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind
@@ -43,7 +44,7 @@ class SampleCounts:
         arguments = loader.arguments or {}
         given = arguments.get("batch_size", ())
         samples = arguments.get("dataset", ())
-        if given and all(self._counts_samples(value, samples) or self.number(value) == 1 for value in given):
+        if given and all(self._counts_samples(value, samples) or self._is_one(value) for value in given):
             return True
         if samples and all(self._sample_count(value) == 1 for value in samples):
             return True
@@ -95,6 +96,25 @@ class SampleCounts:
         made = creations[0].node if len(creations) == 1 else None
         is_known = isinstance(made, ast.Call) and self._index.qualified_name(made.func) == _OF_TENSORS
         return made.args if isinstance(made, ast.Call) and is_known else []
+
+    def _is_one(self, node: ast.expr) -> bool:
+        """Whether a batch holds one sample: ``batch_size=1``, or a parameter for which all calls give that."""
+        if self.number(node) == 1:
+            return True
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        function = bindings[0].statement if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+        if not isinstance(function, FUNCTIONS):
+            return False
+        index, name = self._index, bindings[0].name
+        here, given = index.definitions.calls_of(function), index.definitions.arguments.of(function, name)
+        called = qualified_in_file(index.tree, function)
+        outside = [call for call in index.outside if call.function == called and (call.fed or call.fed_evaluation)]
+        return (
+            bool(here or outside)
+            and len(here) == len(given)
+            and all(self.number(item) == 1 for item in given)
+            and all(name in call.ones for call in outside)
+        )
 
     def _default(self, node: ast.expr) -> int | None:
         """The number that an option of the command line has unless the user gives another."""
