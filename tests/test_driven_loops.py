@@ -537,6 +537,8 @@ def test_first_turn_that_a_step_method_asks_for_is_rare(tmp_path: Path) -> None:
                 self.optimizer.step()
                 if self.step == 0:
                     self.draw(out)
+                if step == 0:
+                    self.draw(out + 1)
 
             def look(self, out, i, step):
                 if shown and step == 0:

@@ -13,7 +13,7 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.intervals import Intervals, is_remainder
 from tpulint.semantic.names import Names
 from tpulint.semantic.skipped_turns import SkippedTurns, holds_mostly
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
 
 _BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
 """What stands in names of what a training goes through, and not one step of it."""
@@ -156,9 +156,11 @@ class Gates:
         if not isinstance(function, FUNCTIONS):
             return False
         given = self._definitions.arguments.of(function, bindings[0].name)
-        return bool(given) and all(isinstance(item, ast.Name) and self._numbers_turn(item, loops) for item in given)
+        return bool(given) and all(self._numbers_turn(item, loops) for item in given)
 
-    def _numbers_turn(self, name: ast.Name, loops: Container[ast.AST]) -> bool:
-        """Whether a name counts the turns of one of these loops, which is around it."""
-        around = (one for one in self._tree.ancestors(name) if isinstance(one, LOOPS) and one in loops)
-        return any(self._counters.of(loop) == name.id for loop in around)
+    def _numbers_turn(self, node: ast.expr, loops: Container[ast.AST]) -> bool:
+        """Whether a name, or ``self.step``, counts the turns of one of these loops, which is around it."""
+        around = [one for one in self._tree.ancestors(node) if isinstance(one, LOOPS) and one in loops]
+        if isinstance(node, ast.Name):
+            return any(self._counters.of(loop) == node.id for loop in around)
+        return bool(around) and is_of_self(node) and self._intervals.counts(node)
