@@ -41,3 +41,13 @@ def test_a_length_that_no_call_gives(tmp_path: Path, given: str, mark: str, apar
         agree(tmp_path, "TPU101,TPU212", masks=masks, main="import torch\nfrom masks import sequence_mask\n" + loop)
     else:
         agree(tmp_path, "TPU101,TPU212", main=masks + loop)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_read"), [("lengths", True), ("lengths, 40", False), ("lengths, 0", True), ("lengths, *more", True)]
+)
+def test_a_length_in_the_place_of_none(tmp_path: Path, given: str, is_read: bool) -> None:
+    """What stands behind `or` is not asked where every call gives a number."""
+    head, _, body = MASKS.replace("MARK", "").partition("    if size is None:\n        size = lengths.data.max()\n")
+    line = f"    size = size or lengths.max().item(){'  # TPU101' if is_read else ''}\n"
+    agree(tmp_path, "TPU101", main=head + line + body + LOOP.replace("GIVEN", given))

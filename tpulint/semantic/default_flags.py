@@ -57,10 +57,16 @@ class Branches:
                 return False
             if isinstance(ancestor, ast.If | ast.IfExp) and self.rule_out(ancestor, child):
                 return True
+            if isinstance(ancestor, ast.BoolOp) and child is not ancestor.values[0] and self._is_answered(ancestor):
+                return True
             if isinstance(ancestor, ast.ExceptHandler) and catches_failure(self._tree, ancestor):
                 return True
             child = ancestor
         return False
+
+    def _is_answered(self, either: ast.BoolOp) -> bool:
+        """Whether the first part of an ``or`` always holds, or that of an ``and`` never: ``size or x.max().item()``."""
+        return self._answer(either.values[0]) is isinstance(either.op, ast.Or)
 
     def rule_out(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
         """Whether the side of a branch which a child of it belongs to never runs."""
@@ -134,9 +140,11 @@ class DefaultFlags(Branches):
     def _constant(self, name: ast.Name) -> tuple[object] | None:
         """The default of a parameter that is bound once, and left at it by all calls that are known.
 
-        Or the flag that all of them give: ``model.run(x, train=True)``.
+        Or what all of them give: ``model.run(x, train=True)``. ``size = size or x.max()`` asks what was given.
         """
         bindings = self._names.bindings(name)
+        if len(bindings) > 1:
+            bindings = [one for one in bindings if one.kind != "assign" or not self._tree.encloses(one.statement, name)]
         bound = bindings[0] if len(bindings) == 1 else None
         if bound is None or bound.kind != "parameter" or not isinstance(function := bound.statement, FUNCTIONS):
             return None
@@ -145,7 +153,7 @@ class DefaultFlags(Branches):
         return self._given_by_all(function, bound)
 
     def _given_by_all(self, function: FunctionNode, bound: Binding) -> tuple[object] | None:
-        """The same truth value, where every call that may run a function gives it, or leaves it as the default."""
+        """The same truth value or number, where every call that may run a function gives it, or leaves it there."""
         key = (function, bound.name)
         if key not in self._given:
             self._given[key] = self._find_given(function, bound)
@@ -158,7 +166,7 @@ class DefaultFlags(Branches):
         if len(given) < len(calls):
             values.add(None if bound.value is None else literal(bound.value))
         same = values.pop() if len(values) == 1 and len(calls) <= CALLS_LOOKED_AT else None
-        if same is None or not isinstance(same[0], bool):
+        if same is None or not isinstance(same[0], bool | int | float):
             return None
         name = qualified_in_file(self._tree, function)
         is_known = not any(map(is_open, calls)) and not any(map(self._definitions.is_of_main, calls))
