@@ -883,3 +883,32 @@ def test_model_that_an_object_keeps_on_the_host(tmp_path: Path, made: str, moved
             total = total + tester.model(x).sum()
     """
     agree(tmp_path, "TPU302", main=program)
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "is_told"),
+    [
+        ("model or nn.Linear(4, 2)", "", False),
+        ("nn.Linear(4, 2) if model is None else model", "", False),
+        ("model or nn.Linear(4, 2)", "nn.Linear(4, 2).cuda()", True),
+        ("model or nn.Linear(4, 2).cuda()", "", True),
+    ],
+)
+def test_model_in_the_place_of_none(tmp_path: Path, made: str, given: str, is_told: bool) -> None:
+    """Where no call gives a model, what the class makes itself stays on the host."""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    class Tester:
+        def __init__(self, model=None):
+            self.model = {made}
+            self.model.eval()
+
+    tester, other = Tester({given}), nn.Linear(4, 2).cuda()
+    total = 0
+    with torch.no_grad():
+        for x in loader:{"  # TPU302" if is_told else ""}
+            total = total + tester.model(x).sum()
+    """
+    agree(tmp_path, "TPU302", main=program)

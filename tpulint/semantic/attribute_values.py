@@ -162,7 +162,7 @@ class AttributeValues:
 
     def _stays_on_host(self, attribute: str, bound: Sequence[Binding]) -> bool:
         """Whether an attribute is only given what is made in place, ``self.model = Net()``, and the file moves none."""
-        made = [None if binding.value is None else itself(binding.value) for binding in bound]
+        made = [way for binding in bound for way in self._ways(binding.value)]
         inside = (part for binding in bound if binding.value is not None for part in ast.walk(binding.value))
         if not all(isinstance(value, ast.Call) for value in made) or any(map(_names_move, inside)):
             return False
@@ -170,6 +170,17 @@ class AttributeValues:
         moved = (node.value for name in facts.MOVES for node in self._tree.attributes_called(name))
         here = (one for one in moved if isinstance(one, ast.Attribute) and one.attr == attribute)
         return not any(self._tree.class_of(one) in owners for one in here)
+
+    def _ways(self, value: ast.expr | None) -> list[ast.expr | None]:
+        """What a value may be; of ``model or Net()`` the second, where no call gives a model."""
+        if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
+            return [way for part in value.values for way in self._ways(part)]
+        if isinstance(value, ast.IfExp):
+            return [*self._ways(value.body), *self._ways(value.orelse)]
+        bindings = self._flow.reaching(value) if isinstance(value, ast.Name) else ()
+        if bindings and all(one.kind == "parameter" and self._kinds.parameters.is_left_none(one) for one in bindings):
+            return []
+        return [None if value is None else itself(value)]
 
     def _kept_by_any(self, owners: Iterable[Definition], attribute: str) -> Value:
         """The same of what one of these classes, or one above it, keeps."""

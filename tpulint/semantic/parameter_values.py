@@ -93,6 +93,10 @@ class ParameterValues:
             return given if given.kind is Kind.DEVICE else known
         return self._given(binding, depth) if known.kind is Kind.UNKNOWN else known
 
+    def is_left_none(self, binding: Binding) -> bool:
+        """Whether a parameter is None in all calls that are known."""
+        return self._flags.is_left_none(binding)
+
     def without_none(self, bindings: tuple[Binding, ...]) -> tuple[Binding, ...]:
         """Those that give a variable a value: ``if n is None: n = x.max()``, where all calls leave it at None."""
         if len(bindings) < 2:
