@@ -135,3 +135,41 @@ def test_the_name_that_a_call_gives(tmp_path: Path, given: str, runs: list[str],
     net = head + "        super().__init__()\n        self.linear = nn.Linear(4, 2)\n" + bodies
     main = "import torch\nfrom net import Net\n" + TRAIN.replace("net(x.cuda())", f"net({given})")
     agree(tmp_path, "TPU103", base=forward, net=net, main=main)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_run"),
+    [
+        ("Net()", False),
+        ('Net("fast")', False),
+        ('Net(mode="slow")', True),
+        ("Net(mode)", True),
+        ("Net(**options)", True),
+        ('Net() if kind else Net("slow")', True),
+    ],
+)
+def test_the_name_that_an_object_keeps(tmp_path: Path, made: str, is_run: bool) -> None:
+    """Where all objects are made with one name, the methods of other names are not run."""
+    program = f"""\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, mode="fast"):
+            super().__init__()
+            self.linear, self.kind = nn.Linear(4, 2), 3
+            self.mode = mode
+
+        def forward(self, x):
+            return getattr(self, f"_run_{{self.mode}}")(x)
+
+        def _run_fast(self, x):
+            return self.linear(x)
+
+        def _run_slow(self, x):
+            y = self.linear(x)
+            return y if y.sum() > 0 else y + 1{"  # TPU103" if is_run else ""}
+
+    """
+    lines = TRAIN.replace("Net().cuda()", f"({made}).cuda()").splitlines()
+    agree(tmp_path, "TPU103", main=program + "".join(f"    {line}\n" for line in lines))
