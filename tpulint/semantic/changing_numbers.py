@@ -13,7 +13,7 @@ from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.turn_code import EVALUATION, STEP
 
 TYPE_CHECKING = False
@@ -34,6 +34,8 @@ _OF_SEVERAL = frozenset({
 })  # fmt: skip
 _RING = 64
 """Places, as many as graphs are compiled for."""
+_RANDOM = ("random",)
+"""What names the modules that draw numbers."""
 _OF_ARRAY = frozenset({"max", "min", "sum"})
 """Methods of an array that make one number of it."""
 
@@ -265,6 +267,8 @@ class ChangingNumbers:
                 return None
             arguments, function = index.definitions.arguments, binding.statement
             passed = arguments.of(function, binding.name) or arguments.when_chosen(function, binding.name)
+            if function.name == "forward":  # `model(x, width)`
+                passed = [*passed, *arguments.of_object(function, binding.name)]
             found = next(filter(None, (self.cause(item, depth + 1) for item in passed)), None)
             return found or (binding.node if self._changes_outside(binding.statement, binding.name) else None)
         if binding.kind == "augment":
@@ -301,9 +305,29 @@ class ChangingNumbers:
         in_turns = [b for b in bindings if self._index.turn_code.turn_of(b.statement) is not None]
         added = [b for b in in_turns if b.kind == "augment" or adds_to_itself(self._index, b)]
         set_again = [b for b in in_turns if b not in added and not goes_round(self._index, b, added)]
+        drawn = self._draw_kept(node, set_again)
+        if drawn is not None:
+            return drawn
         if not added or set_again or not self._has_turns_apart():
             return None
         return added[0].node
+
+    def _draw_kept(self, node: ast.Attribute, in_turns: list[Binding]) -> ast.AST | None:
+        """The draw that a turn keeps on an object: ``self.width = random.choice(widths)``, or ``net.width = ...``."""
+        index = self._index
+        if not index.source.has_any(_RANDOM) or not self._has_turns_apart():
+            return None
+        values = [b.value for b in in_turns if b.kind == "assign" and not b.path and b.value is not None]
+        owner = index.tree.class_of(node) if is_of_self(node) else None
+        for place in index.tree.attributes_called(node.attr) if owner is not None else ():
+            statement = index.parent(place)
+            if isinstance(statement, ast.Assign) and place in statement.targets and not is_of_self(place):
+                held = place.value if isinstance(place.value, ast.Name | ast.Attribute) else None
+                made = None if held is None else index.definitions.classes.one_of_variable(held)
+                if made is owner and index.turn_code.turn_of(statement) is not None:
+                    values.append(statement.value)
+        found = (self.cause(value, _DEPTH // 2) for value in values)
+        return next((cause for cause in found if is_draw(index, cause)), None)
 
     def _has_turns_apart(self) -> bool:
         """Whether some code of the file runs in turns that are graphs of their own, be they those of another file."""
