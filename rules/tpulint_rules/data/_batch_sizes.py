@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext
+from tpulint.semantic.bindings import part_of
 
 _DEPTH = 3
 _RESHAPING = ("reshape", "view", "contiguous", "t", "transpose")
@@ -53,7 +54,7 @@ def sizes_counted_in(ctx: FileContext, lower: ast.expr) -> list[ast.expr]:
     """What a place is counted in: ``size`` of ``i * size``."""
     if isinstance(lower, ast.Name):
         bindings = ctx.index.flow.reaching(lower)
-        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        value = part_of(bindings[0].value, bindings[0].path) if [one.kind for one in bindings] == ["assign"] else None
         return [] if value is None or isinstance(value, ast.Name) else sizes_counted_in(ctx, value)
     return [lower.left, lower.right] if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Mult) else []
 
@@ -61,7 +62,8 @@ def sizes_counted_in(ctx: FileContext, lower: ast.expr) -> list[ast.expr]:
 def upper_ends(ctx: FileContext, node: ast.expr, depth: int = 0) -> list[ast.expr]:
     """What a slice may end with: both of ``min(start + size, count)``, and what a branch gives the last one."""
     if isinstance(node, ast.Name) and depth < _DEPTH:
-        values = [one.value for one in ctx.index.flow.reaching(node) if one.value is not None and not one.path]
+        made = [part_of(one.value, one.path) for one in ctx.index.flow.reaching(node) if one.kind == "assign"]
+        values = [value for value in made if value is not None]
         return [node, *(end for value in values for end in upper_ends(ctx, value, depth + 1))]
     if isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) == "builtins.min":
         return list(node.args)

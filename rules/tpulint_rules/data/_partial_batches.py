@@ -239,17 +239,27 @@ def is_given(values: list[ast.expr] | None) -> bool:
     return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values or ())
 
 
+def _asks_for_any(test: ast.expr, names: set[str]) -> bool:
+    """Whether a condition asks only whether anything is in one of these lists: ``if batch``, ``if len(batch) > 0``."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Gt | ast.NotEq):
+        counted = test.left.args if isinstance(test.left, ast.Call) and test.left.args else [test.left]
+        test = counted[0]
+    return isinstance(test, ast.Name) and test.id in names
+
+
 def rest_handed_on(index: SemanticIndex, function: FunctionNode) -> ast.If | None:
     """Where a generator that fills batches yields one that is not full: ``if batch: yield batch`` behind its loops."""
     for node in index.tree.nodes_in(function, ast.Yield, functions=False):
         holder = index.parent(index.statement_of(node))
         value = node.value if isinstance(node, ast.Yield) else None
         loop = index.tree.loop_of(node)
-        if not isinstance(holder, ast.If) or not isinstance(value, ast.Name):
+        if not isinstance(holder, ast.If) or value is None:
             continue
         if loop is not None and index.tree.encloses(function, loop):
             continue
         names = {part.id for part in ast.walk(holder.test) if isinstance(part, ast.Name)}
-        if value.id in names and "drop_last" not in index.text(holder.test):
+        made_of = {part.id for part in ast.walk(value) if isinstance(part, ast.Name)}  # `yield torch.stack(batch)`
+        is_rest = value.id in names if isinstance(value, ast.Name) else _asks_for_any(holder.test, made_of)
+        if is_rest and "drop_last" not in index.text(holder.test):
             return holder
     return None
