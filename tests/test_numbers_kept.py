@@ -78,3 +78,24 @@ def test_layers_up_to_a_drawn_depth(tmp_path: Path) -> None:
     """
     drawn = program.format(mark="  # TPU217", depth="random.randint(1, 6)")
     agree(tmp_path, "TPU217", drawn=drawn, same=program.format(mark="", depth="4"))
+
+
+def test_several_numbers_of_one_draw(tmp_path: Path) -> None:
+    program = """
+    import numpy as np
+    import torch
+
+    device = torch.device("cuda")
+    model = torch.nn.Conv2d(3, 4, 3).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    above, before = np.random.randint(0, 4, 2)
+    for x, y in torch.utils.data.DataLoader(samples, batch_size=8, drop_last=True):
+        x = x.to(device)
+        top, left = np.random.randint(0, 4, 2)
+        part = x[..., top:top + 12, left:left + 12]  # TPU201
+        same = x[..., above:above + 12, before:before + 12]
+        optimizer.zero_grad()
+        model(part + same).mean().backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU201", main=program)

@@ -34,6 +34,8 @@ _OF_SEVERAL = frozenset({
 })  # fmt: skip
 _RING = 64
 """Places, as many as graphs are compiled for."""
+_LARGE = 4
+"""Variables that such a number is looked for behind."""
 _RANDOM = ("random",)
 """What names the modules that draw numbers."""
 _OF_ARRAY = frozenset({"max", "min", "sum"})
@@ -82,13 +84,34 @@ class ChangingNumbers:
             return next(filter(None, (self.cause(item, depth + 1) for item in node.elts)), None)
         return None
 
-    def _is_large(self, node: ast.expr) -> bool:
-        """Whether a divisor is a number of many, ``step % 1000``, or a variable that is one."""
-        if isinstance(node, ast.Name):
-            bindings = self._index.flow.reaching(node)
-            made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-            return made is not None and not isinstance(made, ast.Name) and self._is_large(made)
+    def _is_large(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a divisor is a number of many, ``step % 1000``, or a variable, or the size of a tensor, that is."""
+        if isinstance(node, ast.Name | ast.Attribute) and depth < _LARGE:
+            bindings = self._index.flow.bindings_of(node)
+            one = bindings[0] if len(bindings) == 1 and not bindings[0].path else None
+            given: list[ast.expr] = [] if one is None or one.value is None else [one.value]
+            if one is not None and one.kind == "parameter" and isinstance(one.statement, FUNCTIONS):
+                given += self._index.definitions.arguments.of(one.statement, one.name)
+            elif one is None or one.kind != "assign":
+                return False
+            return bool(given) and all(self._is_large(item, depth + 1) for item in given)
+        sized = self._sized(node)
+        if sized is not None:
+            made = self._index.moves.creations.of(sized)
+            sizes = [self._index.graph_numbers.sizes(item.node) for item in made if isinstance(item.node, ast.Call)]
+            known = [size[0] for size in sizes if size]
+            return len(known) == len(made) > 0 and all(self._is_large(size, depth + 1) for size in known)
         return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _RING
+
+    def _sized(self, node: ast.expr) -> ast.expr | None:
+        """The tensor whose first size a number is: ``len(bank)``, ``bank.shape[0]``, ``bank.size(0)``."""
+        of_first = [item.value == 0 for item in ast.walk(node) if isinstance(item, ast.Constant)]
+        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len":
+            return node.args[0] if len(node.args) == 1 else None
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            return node.value.value if of_first == [True] else None
+        is_asked = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size"
+        return node.func.value if is_asked and of_first == [True] else None  # type: ignore[attr-defined]
 
     def draw(self, node: ast.expr, depth: int = 0) -> ast.Call | None:
         """The draw of a random number that decides a test in every turn: ``random.random() < p``."""
@@ -99,21 +122,29 @@ class ChangingNumbers:
             return next((found for side in sides if (found := self._drawn(side)) is not None), None)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self.draw(node.operand, depth + 1)
+        if isinstance(node, ast.BoolOp):  # `self.training and random.random() < p`
+            return next((found for part in node.values if (found := self.draw(part, depth + 1)) is not None), None)
         if isinstance(node, ast.IfExp):  # `True if random.random() < p else False`
             return self.draw(node.test, depth + 1)
-        if isinstance(node, ast.Name):
-            bindings = self._index.flow.reaching(node)
-            plain = [b for b in bindings if b.kind == "assign" and not b.path and b.value is not None]
-            if len(plain) == len(bindings) == 1 and self._index.turn_code.turn_of(plain[0].statement) is not None:
-                assert plain[0].value is not None
-                return self.draw(plain[0].value, depth + 1)
-        return None
+        made = self._made_in_turn(node)
+        return None if made is None else self.draw(made, depth + 1)
 
-    def _drawn(self, node: ast.expr) -> ast.Call | None:
+    def _drawn(self, node: ast.expr, depth: int = 0) -> ast.Call | None:
         if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.rand":
             return None if any(k.arg == "device" for k in node.keywords) else node
+        made = self._made_in_turn(node) if depth < _DEPTH else None
+        if made is not None and self._index.kind(node) is Kind.TENSOR:  # `probability = torch.rand([])`
+            return self._drawn(made, depth + 1)
         found = self.cause(node)
         return found if isinstance(found, ast.Call) else None
+
+    def _made_in_turn(self, node: ast.expr) -> ast.expr | None:
+        """What a variable is, where a turn makes it and nothing else does."""
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+        plain = [b for b in bindings if b.kind == "assign" and not b.path and b.value is not None]
+        if len(plain) != 1 or len(bindings) != 1 or self._index.turn_code.turn_of(plain[0].statement) is None:
+            return None
+        return plain[0].value
 
     def separates_turns(self, loop: ast.AST) -> bool:
         """Whether each turn of a loop is a graph of its own; a short evaluation without reads is one graph in all."""
@@ -291,6 +322,8 @@ class ChangingNumbers:
     def _of_part(self, node: ast.expr, path: tuple[int, ...], depth: int) -> ast.AST | None:
         """What changes in one part of what is unpacked."""
         if isinstance(node, ast.Call):
+            if is_draw(self._index, node):  # `top, left = np.random.randint(0, 4, 2)`
+                return node if len(path) == 1 and self._is_in_turn(node) else None
             return self._of_returned(node, path, depth)
         if isinstance(node, ast.Tuple | ast.List) and -len(node.elts) <= path[0] < len(node.elts):
             part = node.elts[path[0]]

@@ -70,7 +70,12 @@ def _makes_graph(ctx: FileContext, node: ast.IfExp | ast.If) -> bool:
         sides = (node.body, node.orelse)
         on_device = any(index.is_device_tensor(side) for side in sides)
         return on_device and not any(index.kind(side) is Kind.HOST for side in sides)
-    values = [item.value for item in (*node.body, *node.orelse) if isinstance(item, ast.Assign | ast.AugAssign)]
+    left_out: list[ast.stmt] = []
+    if isinstance(node.body[-1], ast.Continue):  # it decides whether what stands behind it is run
+        suite = index.tree.suite_of(node)
+        left_out = suite[suite.index(node) + 1 :]
+    statements = (*node.body, *node.orelse, *left_out)
+    values = [item.value for item in statements if isinstance(item, ast.Assign | ast.AugAssign)]
     parts = (part for value in values for part in (value, *index.tree.inside(value)) if isinstance(part, ast.expr))
     return any(index.kind(part) is Kind.TENSOR and index.value(part).side is not Side.HOST for part in parts)
 
