@@ -11,6 +11,7 @@ import ast
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.sample_groups import asks_of_sample, key_of_samples
 from tpulint.semantic.slice_objects import slice_meant
 from tpulint.semantic.variables import last_name
 
@@ -147,6 +148,9 @@ class ChangingLengths:
             return None
         if self._asked_for_places(node.value) is not None:
             return self.of(node.value, depth + 1)
+        key = key_of_samples(self._index, node.value) if isinstance(node.value, ast.Name) else None
+        if key is not None:
+            return ChangingLength(node, key)
         for item in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             if (meant := slice_meant(self._index, item)) is not None:
                 cause = self.of_slice(meant)
@@ -183,9 +187,11 @@ class ChangingLengths:
             return ChangingLength(node, kept)
         # `[i for i in range(n) if i != left_out]` leaves out as many every time.
         tests = [test for test in made.ifs if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], _EQUAL))]
-        draw = next((found for test in tests if (found := self._index.changing_numbers.draw(test)) is not None), None)
+        draws = (self._index.changing_numbers.draw(test) for test in tests)
+        cause: ast.AST | None = next((draw for draw in draws if draw is not None), None)
         if made.ifs:
-            return None if draw is None else ChangingLength(node, draw)
+            cause = cause or next((test for test in made.ifs if asks_of_sample(self._index, test, made)), None)
+            return None if cause is None else ChangingLength(node, cause)
         return self.of(made.iter, depth + 1)
 
     def _is_field_of_samples(self, node: ast.expr, depth: int = 0) -> bool:
