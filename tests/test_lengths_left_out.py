@@ -51,3 +51,36 @@ def test_a_length_in_the_place_of_none(tmp_path: Path, given: str, is_read: bool
     head, _, body = MASKS.replace("MARK", "").partition("    if size is None:\n        size = lengths.data.max()\n")
     line = f"    size = size or lengths.max().item(){'  # TPU101' if is_read else ''}\n"
     agree(tmp_path, "TPU101", main=head + line + body + LOOP.replace("GIVEN", given))
+
+
+def test_sums_of_a_mask(tmp_path: Path) -> None:
+    """Each sample goes on as long as its mask is true, whoever is given the mask; another tensor says nothing."""
+    program = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(8, 4)
+
+        def turned(self, rows, mask):
+            counts = torch.sum(mask, 1).int()
+            return [torch.flip(row[:count], [0]) for row, count in zip(rows, counts)]{mark}
+
+        def forward(self, x, {name}):
+            return self.body(nn.utils.rnn.pad_sequence(self.turned(x, {name}))).mean()
+
+    device = torch.device("cuda")
+    model = Net().to(device)
+    optimizer = torch.optim.Adam(model.parameters())
+    for x, given in loader:
+        optimizer.zero_grad()
+        model(x.to(device), given.to(device)).backward()
+        optimizer.step()
+    """
+    texts = {
+        "told": program.format(name="row_mask", mark="  # TPU212"),
+        "unsaid": program.format(name="sizes", mark=""),
+    }
+    agree(tmp_path, "TPU212", **texts)

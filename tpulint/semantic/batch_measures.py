@@ -22,6 +22,8 @@ _BATCH_GIVERS = (
 )  # fmt: skip
 _LENGTHS = "len"
 """In names of what holds lengths."""
+_MASK = "mask"
+"""In names of what is true where a sample goes on: as often as it is long."""
 _OF_SAMPLES = (_LENGTHS, "label", "target")
 """In names of what holds a number for each sample."""
 _LISTING = frozenset({"tolist", "numpy", "cpu", "detach"})
@@ -200,7 +202,8 @@ class BatchMeasures:
             owner = index.tree.class_of(function)
             if owner is not None and function.name == "forward" and index.definitions.is_module_class(owner):
                 # Nobody calls it by its name; what it is given may be options, but not under such a name.
-                return _LENGTHS in binding.name and index.turn_code.turn_of(function.body[0]) is not None
+                is_called_so = _LENGTHS in binding.name or _MASK in binding.name
+                return is_called_so and index.turn_code.turn_of(function.body[0]) is not None
             parameters = index.kinds.parameters
             is_given = parameters.is_given_device_tensor(function, binding.name) or self._are_given(function, binding)
             if _LENGTHS in binding.name and is_given:
