@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from marked_files import agree
+from marked_files import SETUP, agree
 
 TWINS = """\
     from torch import nn
@@ -91,3 +91,34 @@ def test_modules_that_accelerate_hands_back(tmp_path: Path, order: str, is_told:
     """Each in the place in which it was given."""
     twins = dedent(TWINS).replace("TRANSFORM", "T.RandomCrop(16)").replace("MARK", "TPU209" if is_told else "none")
     agree(tmp_path, "TPU209,TPU301", main=ACCELERATED.replace("ORDER", order), twins=twins)
+
+
+def test_a_mixture_that_a_function_of_another_file_returns(tmp_path: Path) -> None:
+    build = """
+    import torch
+    from timm.data import Mixup
+
+    def build(samples, is_mixed):
+        loader = torch.utils.data.DataLoader(samples, batch_size=8, drop_last=True)
+        mix, blend = None, None
+        if is_mixed:
+            mix = Mixup(0.8, 1.0)
+            blend = Mixup(0.8)
+        return loader, mix, blend
+    """
+    program = (
+        SETUP
+        + """
+    from build import build
+
+    loader, mixup, blend = build(samples, True)
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        x, y = mixup(x, y)  # TPU209
+        x, y = blend(x, y)
+        optimizer.zero_grad()
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU209", build=build, train=program)
