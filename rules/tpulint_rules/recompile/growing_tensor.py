@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS
+from tpulint.semantic.tree import is_of_self
 from tpulint.semantic.values import is_none
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.hstack", "torch.stack")
 _SUM = "builtins.sum"
+_LISTING = ("builtins.list", "builtins.tuple")
+_SHORT = 16
+"""So many values a queue is soon full of."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -42,8 +46,11 @@ def _turn_loop(ctx: FileContext, node: ast.AST) -> ast.AST | None:
 
 def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
     """``x = torch.cat([x, new])``, of what the turn before left."""
-    index, statement, items = ctx.index, ctx.index.parent(call), call.args[0]
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not call:
+    index, choice, items = ctx.index, ctx.index.parent(call), call.args[0]
+    is_chosen = isinstance(choice, ast.IfExp) and choice.orelse is call and _asks_for_none(choice.test, items)
+    value = choice if is_chosen else call  # `kept = new if kept is None else torch.cat([kept, new])`
+    statement = None if value is None else index.parent(value)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not value:
         return False
     target = statement.targets[0]
     if not isinstance(items, ast.List | ast.Tuple) or len(items.elts) < 2:
@@ -63,6 +70,14 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
     if not all(_comes_last(ctx, node, loop) or _begins(ctx, node, statement, loop) for node in within):
         return False  # begun anew, or cut to a length
     return comes_back and all(index.is_device_tensor(item) for item in others)
+
+
+def _asks_for_none(test: ast.expr, items: ast.expr) -> bool:
+    """``kept is None`` of one of what is joined."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Is) or not is_none(test.comparators[0]):
+        return False
+    joined = items.elts if isinstance(items, ast.List | ast.Tuple) else []
+    return any(ast.dump(item) == ast.dump(test.left) for item in joined)
 
 
 def _comes_last(ctx: FileContext, node: ast.AST, loop: ast.AST) -> bool:
@@ -111,33 +126,84 @@ def _joins_attribute(ctx: FileContext, statement: ast.Assign, target: ast.Attrib
             continue
         if index.tree.encloses(function, binding.node) and isinstance(binding.value, ast.Subscript):
             return False
-    turns = index.turn_code.loops
-    return any(index.changing_numbers.separates_turns(loop) for loop in turns)
+    return _has_turns_apart(ctx)
 
 
 def _joins_history(ctx: FileContext, call: ast.Call) -> bool:
     """``torch.stack(history)`` of a list that every turn appends to, and no turn empties."""
     index, items = ctx.index, call.args[0]
+    if isinstance(items, ast.Call) and index.qualified_name(items.func) in _LISTING and len(items.args) == 1:
+        items = items.args[0]
+    if isinstance(items, ast.Attribute):
+        return _joins_kept(ctx, items)
     loop = _turn_loop(ctx, call)
     if not isinstance(items, ast.Name) or loop is None:
         return False
     bindings = index.flow.reaching(items)
-    if len(bindings) != 1 or not isinstance(bindings[0].value, ast.List) or bindings[0].value.elts:
+    if len(bindings) != 1 or bindings[0].path or not _begins_empty(ctx, bindings[0].value):
         return False
     if index.tree.encloses(loop, bindings[0].statement):
         return False
-    appended = []
-    for use in index.names.loads(items.id, bindings[0].scope):
-        attribute = index.parent(use)
-        if not isinstance(attribute, ast.Attribute):
-            continue
-        change = index.parent(attribute)
-        if attribute.attr != "append" or not isinstance(change, ast.Call) or len(change.args) != 1:
-            return False  # `clear()`, `pop()`: it may stay short
-        appended.append(change)
+    appended = _appended(ctx, index.names.loads(items.id, bindings[0].scope))
     return any(
         index.tree.loop_of(change) is loop
         and index.turn_code.turn_of(change) is not None
         and index.is_device_tensor(change.args[0])
         for change in appended
     )
+
+
+def _joins_kept(ctx: FileContext, items: ast.Attribute) -> bool:
+    """``torch.cat(self.history)`` of a list that an object keeps and a method appends to in every turn."""
+    index, owner = ctx.index, ctx.index.tree.class_of(items)
+    if owner is None or not is_of_self(items) or not _has_turns_apart(ctx):
+        return False
+    bindings = index.names.attribute_bindings(owner, items.attr)
+    made = [call for call in index.tree.calls if index.definitions.class_called(call) is owner]
+    if not made or any(index.turn_code.turn_of(call) is not None for call in made):
+        return False  # an object of one turn
+    if len(bindings) != 1 or bindings[0].path or not _begins_empty(ctx, bindings[0].value):
+        return False
+    function = index.function_of(bindings[0].node)
+    if function is None or function.name != "__init__" or index.turn_code.turn_of(bindings[0].node) is not None:
+        return False
+    appended = _appended(ctx, index.tree.attributes_called(items.attr))
+    return any(
+        index.tree.class_of(change) is owner
+        and index.turn_code.turn_of(change) is not None
+        and index.turn_code.loop_within(change) is None
+        and index.is_device_tensor(change.args[0])
+        for change in appended
+    )
+
+
+def _has_turns_apart(ctx: FileContext) -> bool:
+    return any(map(ctx.index.changing_numbers.separates_turns, ctx.index.turn_code.loops))
+
+
+def _begins_empty(ctx: FileContext, made: ast.expr | None) -> bool:
+    """``[]``, or a queue that is long before it is full: ``deque(maxlen=100)``."""
+    if not isinstance(made, ast.Call):
+        return isinstance(made, ast.List) and not made.elts
+    most = [item.value for item in made.keywords if item.arg == "maxlen"] + made.args[1:2]
+    filled = [item for item in made.args[:1] if not isinstance(item, ast.List | ast.Tuple) or item.elts]
+    if ctx.index.qualified_name(made.func) != "collections.deque" or filled:
+        return False
+    return all(isinstance(n, ast.Constant) and isinstance(n.value, int) and n.value > _SHORT for n in most)
+
+
+def _appended(ctx: FileContext, uses: Iterable[ast.expr]) -> list[ast.Call]:
+    """What is appended to a list; nothing where it may stay short: ``clear()``, ``pop()``, ``del kept[0]``."""
+    found: list[ast.Call] = []
+    for use in uses:
+        attribute = ctx.index.parent(use)
+        is_set = isinstance(use, ast.Attribute) and isinstance(use.ctx, ast.Store) and not is_of_self(use)
+        if is_set or (isinstance(attribute, ast.Subscript) and isinstance(attribute.ctx, ast.Del)):
+            return []
+        if not isinstance(attribute, ast.Attribute):
+            continue
+        change = ctx.index.parent(attribute)
+        if attribute.attr != "append" or not isinstance(change, ast.Call) or len(change.args) != 1:
+            return []
+        found.append(change)
+    return found
