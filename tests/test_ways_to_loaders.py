@@ -520,3 +520,31 @@ def test_loaders_that_a_function_is_given_in_a_list(tmp_path: Path, handed: str,
         agree(tmp_path, CODES, main="    from training import train\n" + use, training=SETUP + step)
     else:
         agree(tmp_path, CODES, main=SETUP + step + use)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_told"),
+    [
+        ("batch_size=8, shuffle=True", True),
+        ("batch_size=8, shuffle=True, drop_last=True", False),
+        ("batch_size=1, shuffle=True", False),
+        ("shuffle=True", False),
+        ("**options", False),
+    ],
+)
+def test_a_function_that_hands_on_all_options(tmp_path: Path, options: str, is_told: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    from torch.utils.data import DataLoader
+
+    def make(samples, **options):
+        return DataLoader(samples, num_workers=2, **options){"  # TPU501" * is_told}
+
+    for x, y in make(samples, {options}):
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, CODES, main=program)

@@ -116,12 +116,20 @@ class Loaders:
         if function is None or kwargs is None or len(handed_on) != 1 or index.text(handed_on[0]) != kwargs.arg:
             return found
         name = qualified_in_file(index.tree, function)
-        calls = [index.call_arguments.names(one) for one in index.definitions.calls_of(function)]
+        here = index.definitions.calls_of(function)
+        calls = [index.call_arguments.names(one) for one in here]
         calls += [one.keywords for one in index.outside if one.function == name and (one.fed or one.fed_evaluation)]
         if not calls or any(_DECIDING.intersection(keywords) for keywords in calls):
             return None
         shown = [keyword for keyword in call.keywords if keyword.arg is not None]
-        return index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
+        known = index.call_arguments.of(ast.Call(call.func, call.args, shown), _PARAMETERS)
+        if known is not None and len(calls) == len(here) and all("batch_size" in keywords for keywords in calls):
+            arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+            own = {*known, *(argument.arg for argument in arguments)}  # all else goes through to the loader
+            for keyword in (item for one in here for item in one.keywords):
+                if keyword.arg in _PARAMETERS and keyword.arg not in own:
+                    known.setdefault(keyword.arg, []).append(keyword.value)
+        return known
 
     def _with_named(self, call: ast.Call, handed_on: list[ast.expr]) -> dict[str, list[ast.expr]] | None:
         """What a loader is given beside a dictionary that the project keeps under a name, ``**args.loader_args``.
