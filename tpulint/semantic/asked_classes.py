@@ -1,4 +1,7 @@
-"""Classes that a condition asks about, where it holds: ``if isinstance(layer, Binary): layer.update()``."""
+"""Classes that a condition asks about, where it holds: ``if isinstance(layer, Binary): layer.update()``.
+
+So behind a comprehension, ``[layer for layer in net.modules() if isinstance(layer, Binary)]``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 
 _ASKED = "builtins.isinstance"
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _WORDS = ("isinstance(",)
 """What every file has that asks so: most have none."""
 
@@ -20,13 +24,20 @@ def asked_classes(tree: SyntaxTree, names: Names, name: ast.Name) -> list[ast.ex
     for ancestor in tree.ancestors(name):
         if isinstance(ancestor, FUNCTIONS):
             break
+        tests: list[ast.expr] = []
         if isinstance(ancestor, ast.If) and child in ancestor.body:
-            tests = _conditions(ancestor.test)
-            found = next((classes for test in tests if (classes := _asked_in(names, test, name.id))), [])
-            if found and not _is_bound_in(tree, ancestor, name.id):
-                return found
+            tests = _conditions(ancestor.test) if not _is_bound_in(tree, ancestor, name.id) else []
+        elif isinstance(ancestor, _COMPREHENSIONS) and child is _made_of_each(ancestor):
+            tests = [test for part in ancestor.generators for one in part.ifs for test in _conditions(one)]
+        found = next((classes for test in tests if (classes := _asked_in(names, test, name.id))), [])
+        if found:
+            return found
         child = ancestor
     return []
+
+
+def _made_of_each(comprehension: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ast.expr:
+    return comprehension.value if isinstance(comprehension, ast.DictComp) else comprehension.elt
 
 
 def _conditions(test: ast.expr) -> list[ast.expr]:

@@ -197,6 +197,9 @@ class Callees:
         owner = self._tree.function_of(binding.node)
         if owner is None:
             return None
+        decorated = self._definitions.decorations.given_for(binding.node)
+        if decorated:
+            return decorated[0] if len(decorated) == 1 else None
         calls, passed = self._definitions.calls_of(owner), self._definitions.arguments.of(owner, binding.name)
         default = self._left_out(binding, owner)
         if default is None and len(passed) != len(calls):
@@ -245,7 +248,10 @@ class Callees:
             listed = container_of(self._names, binding.value, binding.path)
             return [] if listed is None else self._any_in(listed, within)
         owner = self._tree.function_of(binding.node) if binding.kind == "parameter" else None
+        decorated = self._definitions.decorations.given_for(binding.node) if owner is not None else []
         given = [] if owner is None else self._definitions.arguments.of(owner, binding.name)
+        if decorated and not given:
+            return decorated
         parts = [self._any_of(value, within) for value in given]
         default = None if owner is None else self._left_out(binding, owner)
         left = [] if default is None else self._any_of(default, within)

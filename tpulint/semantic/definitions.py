@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, element_at, origin_of
 from tpulint.semantic.callees import Callees
+from tpulint.semantic.decorations import Decorations
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.own_classes import OwnClasses
-from tpulint.semantic.passed_arguments import PassedArguments
+from tpulint.semantic.passed_arguments import PassedArguments, values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
 from tpulint.semantic.variables import last_name
 
@@ -36,6 +37,8 @@ class Definitions:
         """Which of its classes a value is an instance of."""
         self.arguments = PassedArguments(tree, names, flow, self)
         """What calls give for parameters."""
+        self.decorations = Decorations(tree, names, self)
+        """What decorators of the file make of its functions."""
         self._callees = Callees(tree, names, self)
         self._function_names = {function.name for function in tree.functions}
         self._callers: dict[str, list[ast.Call]] | None = None
@@ -90,6 +93,8 @@ class Definitions:
         if isinstance(func, ast.Attribute):
             own = self.method_named(func) or self._callees.as_given(func) or self._object_called(func)
             return own or self.applied(func)
+        if isinstance(func, ast.Subscript):
+            return self._object_called(func)
         return self._callees.as_given(func) or self._made_and_called(func) if isinstance(func, ast.Call) else None
 
     def _made_and_called(self, made: ast.Call) -> FunctionNode | None:
@@ -112,10 +117,10 @@ class Definitions:
         is_behind = tree.function_of(name) is not None or tree.start(name) > tree.start(last)
         return last if is_behind else None
 
-    def _object_called(self, node: ast.Name | ast.Attribute) -> FunctionNode | None:
+    def _object_called(self, node: ast.Name | ast.Attribute | ast.Subscript) -> FunctionNode | None:
         """What calling an object runs, where the one class of this file that it is of says so: ``augment(images)``."""
-        owner = self.classes.one_of_variable(node) if _CALL in self._function_names else None
-        return None if owner is None else self.method(owner, _CALL)
+        owners = self.classes.made(node) if _CALL in self._function_names else ()
+        return self.method(owners[0], _CALL) if len(owners) == 1 else None
 
     def applied(self, func: ast.Attribute) -> FunctionNode | None:
         """The ``forward`` that ``Clip.apply(x)`` runs, of a function with a gradient of its own."""
@@ -147,7 +152,18 @@ class Definitions:
 
     def function_run(self, call: ast.Call) -> FunctionNode | None:
         """The function that a call runs, its arguments aside: through partials, lambdas and parameters as well."""
-        return self.function_called(call) or self._callees.run_by(call.func)
+        return self.function_called(call) or self._callees.run_by(call.func) or self.applied_to_parts(call)
+
+    def applied_to_parts(self, call: ast.Call) -> FunctionNode | None:
+        """What ``net.apply(clip)`` runs with each part of a module: a function, or what calling an object runs."""
+        func, given = call.func, call.args[0] if len(call.args) == 1 and not call.keywords else None
+        if not isinstance(func, ast.Attribute) or func.attr != _APPLY or given is None:
+            return None
+        if isinstance(given, ast.Call):
+            return self._made_and_called(given)
+        if not isinstance(given, ast.Name | ast.Attribute):
+            return None
+        return self._callees.run_by(given) or self._object_called(given)
 
     def functions_meant(self, node: ast.expr) -> list[FunctionNode]:
         """The function of this file that an expression stands for, through partials and parameters as well.
@@ -179,7 +195,7 @@ class Definitions:
         if is_super(node.value):
             owner = self._tree.class_of(node)
             return None if owner is None else self._method_above(owner, node.attr)
-        if not isinstance(node.value, ast.Call | ast.Name | ast.Attribute):
+        if not isinstance(node.value, ast.Call | ast.Name | ast.Attribute | ast.Subscript):
             return None
         # `Solver(f, y).integrate(end)`; a method that several classes have from one of them is the same for all.
         found = {self.method(owner, node.attr) for owner in self.classes.made(node.value)}
@@ -190,25 +206,40 @@ class Definitions:
         func = call.func
         if isinstance(func, ast.Name | ast.Subscript | ast.IfExp | ast.Call):
             return self._callees.several(func)
-        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
+        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute | ast.Subscript):
             return []
-        if func.attr not in self._function_names:
-            return self._callees.several(func) if func.attr in self._attributes_kept else []
-        owners = self.classes.of_variable(func.value)
-        found = (self.method(owner, func.attr) for owner in owners) if len(owners) > 1 else ()
-        return list(dict.fromkeys(method for method in found if method is not None))
+        if func.attr in self._function_names:
+            owners = self.classes.made(func.value)
+            found = (self.method(owner, func.attr) for owner in owners) if len(owners) > 1 else ()
+            several = list(dict.fromkeys(method for method in found if method is not None))
+            if several:
+                return several
+        return self._callees.several(func) if func.attr in self._attributes_kept else []
 
     @cached_property
     def _attributes_kept(self) -> set[str]:
-        """Attributes that are given a function or method of this file by its name: ``self.step = self.long_step``."""
+        """Attributes that are given a function or method of this file by its name: ``self.step = self.long_step``.
+
+        So are those that keep a parameter, where calls give such: ``self.act = act`` and ``Net(relu)``.
+        """
+        given = (item for call in self._tree.calls for item in values_given(call))
+        are_given = any(last_name(item) in self._function_names for item in given)
         found = set()
         for node in self._tree.binders:
-            given = self._tree.parents[node] if isinstance(node, ast.Attribute) else None
-            if isinstance(node, ast.Attribute) and isinstance(given, ast.Assign):
-                value = given.value.body if isinstance(given.value, ast.IfExp) else given.value
-                if isinstance(value, ast.Name | ast.Attribute) and last_name(value) in self._function_names:
-                    found.add(node.attr)
+            if not isinstance(node, ast.Attribute):
+                continue
+            kind, _, value, path = origin_of(node, self._tree)
+            value = element_at(value, path) if kind == "assign" else None
+            value = value.body if isinstance(value, ast.IfExp) else value
+            if not isinstance(value, ast.Name | ast.Attribute):
+                continue
+            if last_name(value) in self._function_names or (are_given and self._is_parameter(value)):
+                found.add(node.attr)
         return found
+
+    def _is_parameter(self, node: ast.expr) -> bool:
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        return any(binding.kind == "parameter" for binding in bindings)
 
     def class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a call makes an instance of."""

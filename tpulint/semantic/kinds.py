@@ -237,7 +237,9 @@ class Kinds:
                 known = self.parameters.annotated(binding.statement.annotation)
                 if known.kind is not Kind.UNKNOWN:
                     return known
-            return self.elements.part(binding.value, binding.path, depth)
+            return (
+                UNKNOWN if self._is_asked_for_keys(binding) else self.elements.part(binding.value, binding.path, depth)
+            )
         if binding.kind == "augment":
             target = getattr(binding.statement, "target", None)
             values = [self.value(binding.value, depth)]
@@ -248,6 +250,16 @@ class Kinds:
         if binding.kind == "loop":
             return self.elements.element(binding.value, binding.path, depth)
         return UNKNOWN
+
+    def _is_asked_for_keys(self, binding: Binding) -> bool:
+        """``meta = outputs["meta"]`` and ``"boxes" in meta``: a dictionary in what a module gives, and no tensor."""
+        if not isinstance(binding.value, ast.Subscript) or not is_text(binding.value.slice) or binding.path:
+            return False
+        asking = (self._tree.parents[use] for use in self._names.loads(binding.name, binding.scope))
+        return any(
+            isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.In | ast.NotIn) and is_text(one.left)
+            for one in asking
+        )
 
     def parameter_tensor(self) -> Value:
         """A parameter of a module: on the device when the file has to do with one."""

@@ -78,7 +78,8 @@ class ModuleCalls:
 
     def _elements(self, func: ast.expr) -> Iterator[ast.expr]:
         if isinstance(func, ast.Subscript):
-            yield from self._lists.parts_of(func.value)
+            key = func.slice.value if isinstance(func.slice, ast.Constant) else None
+            yield from self._lists.parts_of(func.value) or self._lists.entries_of(func.value, key)
         for binding in self._flow.reaching(func) if isinstance(func, ast.Name) else ():
             if binding.kind == "loop" and binding.value is not None:
                 yield from self._lists.gone_through(binding.value, binding.path)

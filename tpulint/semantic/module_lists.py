@@ -1,13 +1,14 @@
-"""What lists and sequences of modules are made of, where that is written out in one file."""
+"""What lists, sequences and dictionaries of modules are made of, where that is written out in one file."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.variables import itself
 
 _DEPTH = 6
 _FILLED = ("assign", "augment")
@@ -15,10 +16,14 @@ _FILLED = ("assign", "augment")
 SEQUENTIAL = "torch.nn.Sequential"
 _ADDING = {"append": 1, "add_module": 2}
 """Methods that put a module last, and how many values they are given."""
+DEFAULT_DICT = "collections.defaultdict"
+_VIEWS = {"values": (False, False), "items": (True, False), "children": (False, True), "named_children": (True, True)}
+"""Methods that deal out what a collection holds: whether under its name each time, and whether a module does it."""
+_DICTS = frozenset({"builtins.dict", "collections.OrderedDict", "torch.nn.ModuleDict"})
 
 
 class ModuleLists:
-    """Follows ``nn.ModuleList([...])``, ``nn.Sequential(...)``, lists, and what is appended to them."""
+    """Follows ``nn.ModuleList([...])``, ``nn.Sequential(...)``, lists, dictionaries, and what is put into them."""
 
     def __init__(
         self,
@@ -40,6 +45,7 @@ class ModuleLists:
             return self._written(node.elts, depth)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             return [node.elt]
+        node = itself(node)
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
             if name == SEQUENTIAL:
@@ -65,6 +71,9 @@ class ModuleLists:
         value, path = binding.value, binding.path
         if value is None or not path:
             return [] if value is None else [value]
+        part = part_of(value, path)
+        if part is not None:
+            return [part]
         made = self._made_by(value.func) if isinstance(value, ast.Call) and len(path) == 1 else []
         return [one.elts[path[0]] for one in made if isinstance(one, ast.Tuple) and 0 <= path[0] < len(one.elts)]
 
@@ -80,13 +89,79 @@ class ModuleLists:
         Of a list of lists, ``for norm, layer in self.layers``, what stands at that place in each.
         """
         container, places = source_of(self._names, node, path)
-        parts = self.parts_of(container, depth)
+        parts, places = self._dealt_out(container, places, depth)
         for place in places:
             inner = [self.parts_of(part, depth + 1) for part in parts if _is_written(self._names, part)]
             if len(inner) < len(parts):
                 return []  # one of them may be anything
             parts = [one[place] for one in inner if 0 <= place < len(one)]
         return parts
+
+    def _dealt_out(self, node: ast.expr, places: tuple[int, ...], depth: int) -> tuple[list[ast.expr], tuple[int, ...]]:
+        """What a loop takes of its source, in turn: ``blocks``, ``net.children()``, ``meters.items()`` at place 1."""
+        func = node.func if isinstance(node, ast.Call) and not node.args and not node.keywords else None
+        if not isinstance(func, ast.Attribute) or func.attr not in _VIEWS:
+            return self.parts_of(node, depth), places
+        in_pairs, of_modules = _VIEWS[func.attr]
+        if in_pairs and places[:1] != (1,):
+            return [], ()
+        entries = [] if of_modules and isinstance(func.value, ast.Dict) else self.entries_of(func.value, depth=depth)
+        return entries or (self.parts_of(func.value, depth) if of_modules else []), places[in_pairs:]
+
+    def entries_of(self, node: ast.expr, key: object = None, depth: int = 0) -> list[ast.expr]:
+        """What may stand under a key of a dictionary, under any where none is given: ``Meter()`` of ``meters["a"]``.
+
+        ``defaultdict(Meter)`` stands for what it makes.
+        """
+        if depth > _DEPTH:
+            return []
+        if isinstance(node, ast.Dict):
+            found = list[ast.expr]()
+            for name, value in zip(node.keys, node.values, strict=True):
+                if name is None:
+                    found += self.entries_of(value, key, depth + 1)
+                elif key is None or not isinstance(name, ast.Constant) or name.value == key:
+                    found.append(value)
+            return found
+        if isinstance(node, ast.DictComp):
+            return [node.value]
+        node = itself(node)
+        if isinstance(node, ast.Call):
+            called = self._names.qualified(node.func)
+            if called == DEFAULT_DICT:
+                made = node.args[0] if node.args else None
+                return [made.body if isinstance(made, ast.Lambda) else node] if made is not None else []
+            named = [item.value for item in node.keywords if key is None or item.arg in (None, key)]
+            inner = [part for item in node.args[:1] for part in self.entries_of(item, key, depth + 1)]
+            return [*inner, *named] if called in _DICTS else []
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return []
+        bindings = list(self._bindings_of(node))
+        if isinstance(node, ast.Name) and bindings and all(b.kind == "parameter" for b in bindings):
+            return [node]
+        values = [part for b in bindings if b.kind == "assign" for part in self._given_by(b)]
+        found = [part for value in values for part in self.entries_of(value, key, depth + 1)]
+        return found + self._put_into(node, key) if values else []
+
+    def _put_into(self, node: ast.Name | ast.Attribute, key: object) -> list[ast.expr]:
+        """``meters["loss"] = Meter()``, of the same variable, or of the attribute in the same class."""
+        text, found = ast.dump(node), list[ast.expr]()
+        around: ast.AST | None = self._tree.module
+        same: list[ast.Name] | list[ast.Attribute]
+        if isinstance(node, ast.Name):
+            same = self._tree.names_called(node.id)
+        else:
+            around, same = self._tree.class_of(node), self._tree.attributes_called(node.attr)
+        for item in same if around is not None else ():
+            place = self._tree.parents[item]
+            if not isinstance(place, ast.Subscript) or place.value is not item or not isinstance(place.ctx, ast.Store):
+                continue
+            given, at = self._tree.parents[place], place.slice
+            is_other = key is not None and isinstance(at, ast.Constant) and at.value != key
+            if isinstance(given, ast.Assign) and not is_other and self._tree.encloses(around, item):  # type: ignore[arg-type]
+                is_same = _is_like(item, text) and self._is_variable(item, node)
+                found += [given.value] if is_same else []
+        return found
 
     def _written(self, items: list[ast.expr], depth: int) -> list[ast.expr]:
         found: list[ast.expr] = []

@@ -254,7 +254,11 @@ class Names:
         return found
 
     def binding_at(self, node: ast.AST) -> Binding | None:
-        """The binding that a name (or ``self.x``) makes where it is given a value."""
+        """The binding that a name (or ``self.x``) makes where it is given a value, or a parameter in its function."""
+        if isinstance(node, ast.arg):
+            function = self._tree.parents[self._tree.parents[node]]
+            bound = self.bindings_in(self._scopes.within(function), node.arg)
+            return next((binding for binding in bound if binding.node is node), None)
         if isinstance(node, ast.Name):
             return next((binding for binding in self.bindings(node) if binding.node is node), None)
         if isinstance(node, ast.Attribute):

@@ -10,6 +10,7 @@ from tpulint.semantic.asked_classes import asked_classes, is_derived_from
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.loaded_objects import is_loaded
+from tpulint.semantic.module_lists import DEFAULT_DICT, ModuleLists
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
@@ -38,6 +39,7 @@ class OwnClasses:
         self.handed = classes_of_file(outside, tree.source.path)
         """Names of classes of this file, by function and parameter, that other files hand over objects of."""
         self._found: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
+        self.lists = ModuleLists(tree, names, self._bindings_of, definitions.returned_by)
 
     def one_of_variable(self, name: ast.Name | ast.Attribute) -> ast.ClassDef | None:
         """The class of this file a variable is an instance of, through ``.to(...)`` and the like."""
@@ -78,6 +80,12 @@ class OwnClasses:
         values: list[ast.expr | None] = [] if bindings else [*self._shown(name)]
         found: dict[ast.ClassDef, None] = {}
         for binding in bindings:
+            if binding.kind == "loop" and binding.value is not None:
+                elements = self.of_elements(self.lists.gone_through(binding.value, binding.path), depth + 1)
+                if not elements:
+                    return ()
+                found.update(dict.fromkeys(elements))
+                continue
             if binding.kind == "augment":
                 continue  # `buffer += episode`: of what class it was, it is
             if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
@@ -111,11 +119,41 @@ class OwnClasses:
         owners = self.of_variable(node.value, depth + 1)
         return tuple(binding for owner in owners for binding in self._names.attribute_bindings(owner, node.attr))
 
+    def _bindings_of(self, node: ast.expr) -> tuple[Binding, ...]:
+        """The values of a variable, of ``self.x``, and of an attribute of an object of a class of this file."""
+        found = self._flow.bindings_of(node)
+        return found or (self.bindings_of_part(node) if isinstance(node, ast.Attribute) else ())
+
+    def of_elements(self, parts: list[ast.expr], depth: int = 0) -> tuple[ast.ClassDef, ...]:
+        """The classes of this file of which all of these elements of a collection are; those of torch are left out."""
+        found = [self._of_element(part, depth) for part in parts if not self._is_of_torch(part)]
+        return tuple(dict.fromkeys(owner for owners in found for owner in owners)) if all(found) else ()
+
+    def _of_element(self, part: ast.expr, depth: int) -> tuple[ast.ClassDef, ...]:
+        if depth > _DEPTH:
+            return ()
+        if isinstance(part, ast.Call) and self._names.qualified(part.func) == DEFAULT_DICT:
+            owner = self._names.class_named(part.args[0])
+            return () if owner is None else (owner,)
+        bindings = self._flow.bindings_of(part) if isinstance(part, ast.Name) else ()
+        functions = [one.statement for one in bindings if one.kind == "parameter"]
+        function = functions[0] if len(functions) == 1 == len(bindings) else None
+        if isinstance(part, ast.Name) and isinstance(function, FUNCTIONS):  # a collection that calls give, perhaps
+            given = self._definitions.arguments.of(function, part.id)
+            inner = [[*self.lists.parts_of(item), *self.lists.entries_of(item)] for item in given]
+            if inner and all(inner):
+                return self.of_elements([item for items in inner for item in items], depth + 1)
+        return self.made(part, depth + 1)
+
+    def _is_of_torch(self, part: ast.expr) -> bool:
+        name = self._names.qualified(part.func) if isinstance(part, ast.Call) else None
+        return is_none(part) or ((name or "").startswith("torch.nn.") and name not in facts.SAME_CLASS)
+
     def made(self, value: ast.expr, depth: int = 0) -> tuple[ast.ClassDef, ...]:
         """Classes of this file of which an expression gives an instance."""
         value = itself(value)
         if isinstance(value, ast.Call):
-            if self._names.qualified(value.func) in facts.MODULE_WRAPPERS | facts.COPIES and value.args:
+            if self._names.qualified(value.func) in facts.SAME_CLASS and value.args:
                 return self.made(value.args[0], depth)
             if self._names.qualified(value.func) == "builtins.getattr":  # `getattr(model, "module", model)`
                 return self.made(value.args[2], depth) if len(value.args) == 3 else ()
@@ -124,6 +162,13 @@ class OwnClasses:
         if isinstance(value, ast.IfExp):
             sides = self.made(value.body, depth), self.made(value.orelse, depth)
             return tuple(dict.fromkeys((*sides[0], *sides[1]))) if all(sides) else ()
+        if isinstance(value, ast.Subscript) and not isinstance(value.slice, ast.Slice):
+            if value not in self._found:
+                self._found[value] = ()  # a call that gives an element to what it is called on adds nothing
+                key = value.slice.value if isinstance(value.slice, ast.Constant) else None
+                parts = self.lists.parts_of(value.value) or self.lists.entries_of(value.value, key)
+                self._found[value] = self.of_elements(parts, depth + 1)
+            return self._found[value]
         return self.of_variable(value, depth) if isinstance(value, ast.Name | ast.Attribute) else ()
 
     def _loaded(self, call: ast.Call) -> ast.ClassDef | None:

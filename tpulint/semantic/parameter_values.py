@@ -16,6 +16,7 @@ from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
 from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
 from tpulint.semantic.passed_arguments import named_beside
+from tpulint.semantic.relayed_parameters import RelayedParameters
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, is_text, join
 
@@ -57,6 +58,7 @@ class ParameterValues:
         self._outside = outside
         self._numbers = NumberParameters(tree, names, definitions)
         self._uses = ParameterUses(tree, names)
+        self._relayed = RelayedParameters(kinds, tree, names, definitions)
 
     @cached_property
     def _hooked(self) -> dict[FunctionNode, list[str]]:
@@ -155,6 +157,9 @@ class ParameterValues:
         if function.name == "forward" and owner is not None and self._definitions.is_module_class(owner):
             is_of_host = isinstance(key, int) and self._is_of_host(function, len(named) + key, depth)
             return HOST._replace(certain=False) if is_of_host else self._kinds.parameter_tensor()
+        relayed = self._relayed.at(function, len(named) + key, depth) if isinstance(key, int) else UNKNOWN
+        if relayed.kind is not Kind.UNKNOWN:
+            return relayed
         calls = self._definitions.calls_of(function)[:_CALLS]
         given = [item for call in calls for item in call.args[len(named) :]]
         if any(isinstance(item, ast.Starred) for item in given):
@@ -220,6 +225,9 @@ class ParameterValues:
                 return UNKNOWN
             if joined.kind is not Kind.UNKNOWN:
                 return joined._replace(certain=False)
+            relayed = self._relayed.value(function, binding.node, depth)
+            if relayed.kind is not Kind.UNKNOWN:
+                return relayed
             if function.name == "__init__" and _is_left_at_plain(binding.value):
                 return HOST._replace(certain=False)  # `def __init__(self, rate=0.1)`
         elif isinstance(function, ast.Lambda):

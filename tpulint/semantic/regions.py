@@ -178,10 +178,13 @@ class Regions:
         # What a step and an evaluation both call is the step's.
         for called in sorted(found, key=lambda item: (item.call.turn != STEP, self._tree.start(item.node))):
             rare = self._run_without_training(called.node) if called.call.turn == STEP else ()
+            wrappers = self._definitions.decorations.wrappers_of(called.node)
+            within = [other for one in (called.node, *wrappers) for other in self.events.of(one).functions]
             called.functions = [
                 function
-                for function in self.events.of(called.node).functions
-                if function not in calls
+                for function in dict.fromkeys((*wrappers, *within))
+                if function is not called.node
+                and function not in calls
                 and function not in self._per_step
                 and function not in self._per_evaluation
                 and function not in rare

@@ -229,6 +229,12 @@ LOADING_METHODS = frozenset({"from_pretrained", "from_config", "load_from_checkp
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})
 """Calls that give another object like the one that they are given."""
 
+SAME_CLASS = MODULE_WRAPPERS | COPIES | {
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
+    "apex.parallel.DistributedDataParallel",
+}  # fmt: skip
+"""Calls that give a module which is, as far as its methods go, of the class of their first argument."""
+
 COPYING_CLASSES = ("torch.optim.swa_utils.", "timm.utils.ModelEma")
 """Classes under these names keep a copy of the module that they are given, and leave the module where it is."""
 

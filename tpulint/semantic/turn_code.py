@@ -247,6 +247,7 @@ class TurnCode:
                 if isinstance(call, ast.Call) and is_of_self(call.func):
                     waiting.extend(other for item in called for other in self._index.definitions.overriding(item))
             waiting.extend(self._properties_read_in(function))
+            waiting.extend(self._index.definitions.decorations.wrappers_of(function))
 
     def _properties_read_in(self, holder: ast.AST) -> list[FunctionNode]:
         """Properties of objects of this file that a loop or function reads each time: ``if self.is_full: ...``."""

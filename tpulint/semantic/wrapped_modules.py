@@ -15,7 +15,7 @@ WRAPPED = "module"
 
 def wrapped(names: Names, value: ast.expr) -> ast.expr:
     """``net`` of ``DistributedDataParallel(net)``"""
-    while isinstance(value, ast.Call) and value.args and names.qualified(value.func) in facts.MODULE_WRAPPERS:
+    while isinstance(value, ast.Call) and value.args and names.qualified(value.func) in facts.SAME_CLASS:
         value = value.args[0]
     return value
 
