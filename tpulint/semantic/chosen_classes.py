@@ -149,10 +149,16 @@ class ChosenClasses:
     def _of_chosen_module(self, node: ast.expr | None) -> list[Definition]:
         """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package.
 
-        Also of what functions of that name make, and by ``import_module(...).__getattribute__("Model")``.
+        Also of what functions of that name make, by ``import_module(...).__getattribute__("Model")``, and of what
+        ``eval("models." + name)`` names.
         """
         if not isinstance(node, ast.Call):
             return []
+        evaluated = self._imported.chosen_modules.evaluated(node)
+        if evaluated and isinstance(evaluated[0].node, ast.Module):
+            return list(_made_by_module(evaluated[0], 0, set()))
+        if evaluated:
+            return [made for item in evaluated for made in ([item] if item.is_class else _made_by(item, 0))]
         given = node.args
         if isinstance(node.func, ast.Attribute) and node.func.attr == "__getattribute__":
             given = [node.func.value, *node.args]

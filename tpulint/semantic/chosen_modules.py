@@ -47,6 +47,25 @@ class ChosenModules:
             package, dot = "", "."  # a module beside the program
         return self._imported.of_package(package, name) if dot else []
 
+    def evaluated(self, node: ast.expr | None) -> list[Definition]:
+        """What a text names that Python evaluates: ``eval("models." + name)``, ``eval("models." + name + ".Net")``.
+
+        The one module after which a name comes that nobody knows, or what modules of the package define so.
+        """
+        if not self._are_used or not isinstance(node, ast.Call) or len(node.args) != 1:
+            return []
+        if self._names.qualified(node.func) != "builtins.eval" or isinstance(node.args[0], ast.Constant):
+            return []
+        package, dot, _ = _beginning(node.args[0]).rpartition(".")
+        _, last_dot, name = _ending(node.args[0]).rpartition(".")
+        itself = self._imported.itself() if dot else None
+        if itself is None:
+            return []
+        if last_dot:
+            return self._imported.of_package(package, name)
+        module = self._imported.exported(package, itself) if "." not in package else None
+        return [module] if module is not None and isinstance(module.node, ast.Module) else []
+
     def _imported_under(self, name: str) -> list[Definition]:
         """What modules that the file imports define under a name: of ``eval(args.model).Model`` one of them."""
         found = (file.imported.exported(name, file) for file in self._imported.files())
@@ -64,6 +83,19 @@ def _beginning(node: ast.expr) -> str:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == _FORMAT:
         return _text(node.func.value).partition("{")[0]
     return _text(node)
+
+
+def _ending(node: ast.expr) -> str:
+    """What a text ends with: ``.Net`` of ``"models." + name + ".Net"``, ``f"models.{name}.Net"``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _text(node.right)
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _text(node.values[-1])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return re.split(r"%\w", _text(node.left))[-1]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == _FORMAT:
+        return _text(node.func.value).rpartition("}")[2]
+    return ""
 
 
 def _text(node: ast.expr) -> str:

@@ -10,6 +10,7 @@ from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, starts_base
 from tpulint.semantic.variables import itself
+from tpulint.semantic.wrapped_modules import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,12 +136,11 @@ class HandedObjects:
 
     def given_back(self, call: ast.Call, function: Definition, value: ast.expr) -> ast.expr | None:
         """What a call gives for the parameter that a function returns: ``model = to_device(Net())``."""
-        value = itself(value)
-        bindings = function.file.flow.reaching(value) if isinstance(value, ast.Name) else ()
-        if len(bindings) != 1 or bindings[0].kind != "parameter" or not isinstance(function.node, FUNCTIONS):
+        parameter = _parameter_in(function.file, value, 0)
+        if parameter is None or not isinstance(function.node, FUNCTIONS):
             return None
         is_method = function.file.tree.class_of(function.node) is not None
-        return dict(arguments_given(call, function.node, is_method)).get(bindings[0].name)
+        return dict(arguments_given(call, function.node, is_method)).get(parameter.name)
 
     def _owner(self, node: ast.Attribute) -> ast.ClassDef | None:
         """The class of the object, where the attribute is one of ``self``, be it in a function within the method."""
@@ -149,6 +149,18 @@ class HandedObjects:
         if not isinstance(method, FUNCTIONS) or method.args.args[:1] != [bindings[0].node]:
             return None
         return self._tree.class_of(node)
+
+
+def _parameter_in(file: SemanticIndex, value: ast.expr, depth: int) -> Binding | None:
+    """The parameter that a value is, on every way to it, maybe in a wrapper: ``model = DataParallel(model)``."""
+    value = itself(wrapped(file.names, itself(value)))
+    bindings = file.flow.reaching(value) if isinstance(value, ast.Name) and depth < _DEPTH else ()
+    found: set[Binding | None] = set()
+    for binding in bindings:
+        is_wrapped = binding.kind == "assign" and isinstance(binding.value, ast.Call) and not binding.path
+        inner = _parameter_in(file, binding.value, depth + 1) if is_wrapped and binding.value is not None else None
+        found.add(binding if binding.kind == "parameter" else inner)
+    return found.pop() if len(found) == 1 else None
 
 
 def _method(owner: ast.ClassDef, name: str) -> FunctionNode | None:

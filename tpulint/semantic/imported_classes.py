@@ -12,7 +12,7 @@ from tpulint.semantic.chosen_classes import ChosenClasses, is_module
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.loaded_objects import LOADS, is_loaded
-from tpulint.semantic.module_lists import SEQUENTIAL, ModuleLists
+from tpulint.semantic.module_lists import DEFAULT_DICT, SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, methods, objects_returned, returned, unpacked
 from tpulint.semantic.outside import RESULT
@@ -20,7 +20,7 @@ from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
-from tpulint.semantic.wrapped_modules import WRAPPED, wrapped, wraps_itself
+from tpulint.semantic.wrapped_modules import WRAPPED, wraps_itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +71,9 @@ class ImportedClasses:
             return all_of([self.of(side, depth + 1) for side in sides])
         if isinstance(node, ast.Subscript):
             key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-            of_list = self._of_parts(self._lists.parts_of(node.value), depth)
-            return of_list if of_list or not isinstance(key, str) else self._of_entry(node.value, key, depth)
+            parts = self._lists.parts_of(node.value) or self._lists.entries_of(node.value, key)
+            of_parts = self._of_parts(parts, depth)
+            return of_parts if of_parts or not isinstance(key, str) else self._of_entry(node.value, key, depth)
         if isinstance(node, ast.List | ast.Tuple | ast.ListComp):
             return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
@@ -158,7 +159,11 @@ class ImportedClasses:
                 other = owner.file
                 bound = other.names.attribute_bindings(owner.node, node.attr)
                 values = [binding.value for binding in bound if not self.is_elsewhere(binding.value)]
-                if not bound:  # a property, as `trainer.net`
+                kept = () if bound else other.imported.handed.kept_above(owner.node, node.attr)
+                for file, value in kept:
+                    there = file or other
+                    found.append(() if value is None else there.imported.classes_here(value, there, depth + 2))
+                if not bound and not kept:  # a property, as `trainer.net`
                     shown = other.definitions.method(owner.node, node.attr)
                     is_property = shown is not None and shown in other.definitions.properties(node.attr)
                     values = [*other.definitions.returned_by(shown)] if is_property and shown is not None else []
@@ -200,7 +205,7 @@ class ImportedClasses:
             return True
         if made == SEQUENTIAL and value is not None and self.of(value):
             return False
-        return is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.MODULE_WRAPPERS)
+        return is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.SAME_CLASS)
 
     def _is_function(self, node: ast.expr) -> bool:
         """Whether a name stands for a function, of this file or of another."""
@@ -260,6 +265,10 @@ class ImportedClasses:
         found = self._imported.definition(call.func)
         if found is None:
             here = unpacked(self._results_here(call.func))
+            noted = self._imported.functions.of(call.func) if not here else ()
+            if noted:
+                made = [(run.file, value) for run in noted for value in unpacked(returned(run))]
+                return all_of([file.imported.classes._of_part(value, path, file, depth) for file, value in made])
             if not here:
                 return self._returned_by_derived(call.func, path)
             return all_of([self._of_part(value, path, None, depth) for value in here])
@@ -278,9 +287,12 @@ class ImportedClasses:
         return self.of(part, depth + 1) if index is None else self._imported.classes_here(part, index, depth + 1)
 
     def _made(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
+        if self._names.qualified(call.func) == DEFAULT_DICT and call.args:  # asked for its class, what it makes
+            one = self._imported.definition(call.args[0])
+            return (one,) if one is not None and one.is_class else ()
         if isinstance(call.func, ast.Attribute) and call.func.attr in facts.MODULE_SELF_METHODS:
             return self.of(call.func.value, depth + 1)
-        if self._names.qualified(call.func) in facts.MODULE_WRAPPERS | facts.COPIES and call.args:
+        if self._names.qualified(call.func) in facts.SAME_CLASS and call.args:
             return self.of(call.args[0], depth + 1)
         if self._names.qualified(call.func) == SEQUENTIAL:
             return self._of_parts(self._lists.parts_of(call), depth)
@@ -297,7 +309,7 @@ class ImportedClasses:
         for value in objects_returned(found):
             if other.imported.classes.is_elsewhere(value):
                 continue
-            given = self._handed.given_back(call, found, wrapped(other.names, value))
+            given = self._handed.given_back(call, found, value)
             if given is None:
                 parts.append(other.imported.classes_here(value, other, depth + 1))
             else:
@@ -308,9 +320,13 @@ class ImportedClasses:
         """Classes of what a method of an object of the project returns: ``self.experiment.get_model()``."""
         if not isinstance(call.func, ast.Attribute):
             return ()
-        runs = methods(self.of(call.func.value, depth + 1), call.func.attr)
-        given = [(run.file, value) for run in runs for value in returned(run)]
-        return all_of([file.imported.classes_here(value, file, depth + 2) for file, value in given])
+        parts = []
+        for run in methods(self.of(call.func.value, depth + 1), call.func.attr):
+            for value in returned(run):
+                given = self._handed.given_back(call, run, value)
+                here = run.file.imported.classes_here(value, run.file, depth + 2) if given is None else ()
+                parts.append(here if given is None else self.of(given, depth + 1))
+        return all_of(parts)
 
     def _returned_here(self, func: ast.expr, depth: int) -> tuple[Definition, ...]:
         """Classes of other files of what a function of this file returns: ``get_model(config)``."""
@@ -333,9 +349,18 @@ class ImportedClasses:
         return self._returned_by(function) if isinstance(function, FUNCTIONS) else []
 
     def _method_of_own(self, func: ast.Attribute) -> FunctionNode | None:
-        """The method ``self.build`` of the class around it."""
-        owner = self._tree.class_of(func)
-        if owner is None or not isinstance(func.value, ast.Name):
+        """The method ``self.build`` of the class around it, ``engine.build`` of ``engine = Engine()``."""
+        if not isinstance(func.value, ast.Name):
             return None
-        methods = [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == func.attr]
-        return methods[0] if len(methods) == 1 and func.value.id == "self" else None
+        owner = self._tree.class_of(func) if func.value.id == "self" else self._class_made(func.value)
+        methods = (
+            [item for item in owner.body if isinstance(item, FUNCTIONS) and item.name == func.attr] if owner else []
+        )
+        return methods[0] if len(methods) == 1 else None
+
+    def _class_made(self, name: ast.Name) -> ast.ClassDef | None:
+        """The class of this file of which a variable is made an instance, or entered as one: ``with Engine() as e``."""
+        bindings = self._flow.reaching(name)
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind in ("assign", "with") else None
+        is_plain = isinstance(made, ast.Call) and not bindings[0].path
+        return self._names.class_named(made.func) if is_plain and isinstance(made, ast.Call) else None

@@ -99,6 +99,12 @@ class ImportedNames:
                 found = [self._library.module(self._path, 0, alias.name) for alias in statement.names]
             yield from (index for index in found if index is not None)
 
+    def package(self) -> Iterator[SemanticIndex]:
+        """The ``__init__.py`` beside the file, which runs before it; of a package itself, none."""
+        is_package = os.path.basename(self._path) == "__init__.py"
+        found = None if self._library is None or is_package else self._library.module(self._path, 1, "")
+        yield from () if found is None else (found,)
+
     def file(self, path: str) -> SemanticIndex | None:
         """Another file of the project, by its absolute path."""
         is_other = self._library is not None and path != os.path.abspath(self._path)

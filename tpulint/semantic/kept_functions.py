@@ -12,6 +12,7 @@ from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned
 from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.registries import registered_by_name
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
@@ -53,6 +54,10 @@ class KeptFunctions:
             return self._of_each(node.elts, depth)
         if isinstance(node, ast.ListComp):
             return self.of(node.elt, depth + 1)
+        if isinstance(node, ast.Call | ast.Subscript):
+            noted = registered_by_name(self._imported, node)
+            if noted:
+                return tuple(noted) if len(noted) <= _MOST_CHOICES else ()
         if isinstance(node, ast.Call):
             return tuple(self._chosen(node)) or self._made(node, depth) or self._given_here(node, depth)
         if isinstance(node, ast.Subscript):

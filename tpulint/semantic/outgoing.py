@@ -24,7 +24,7 @@ from tpulint.semantic.described_calls import (
 )
 from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.methods_by_name import methods_like, pattern_given
-from tpulint.semantic.other_files import Definition, function_run, method, methods, with_bases
+from tpulint.semantic.other_files import Definition, function_run, method, methods, returned, with_bases
 from tpulint.semantic.outside import (
     NOW_AND_THEN,
     STEP,
@@ -221,6 +221,12 @@ def _moves_for_others(item: Definition) -> bool:
     return not item.file.imports_torch and item.file.source.has_any(_MOVING)
 
 
+def _makes_module(function: Definition) -> bool:
+    """Whether a function returns a module of a class, which may keep what it is given: ``build(criterion)``."""
+    made = (one for value in returned(function) for one in function.file.imported.classes_here(value, function.file))
+    return any(map(is_module, made))
+
+
 def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
     """The functions that a call now and then runs, in files with loops that may use what they are given."""
     from tpulint.semantic.parsed_options import file_of_options
@@ -239,7 +245,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
         or (is_quiet(index, call) and has_loops(item))
         or (item.file.source.has_any(SAVES) and _gives_what_is_saved(index, call, given))
         or (
-            (item.file.source.has_any(_TAKES_MODULES) or is_module(item))
+            (item.file.source.has_any(_TAKES_MODULES) or is_module(item) or _makes_module(item))
             and any(True for value in given for _ in classes_of(index, value))
         )
         or ((is_module(item) or _moves_for_others(item)) and any(index.kind(one) is Kind.MODULE for one in given))

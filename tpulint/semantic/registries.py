@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _WORD = "registry"
 _GIVING = ("get", "build")
-_REGISTERS = "register"
+_REGISTERS = "regist"
+"""`register`, `registe_with_name`: how decorators of registries begin."""
 _TIMM, _CREATES, _NOTES_MODEL = "timm.", "create_model", "register_model"
 
 
@@ -94,11 +95,20 @@ def registered(imported: Imported, func: ast.expr) -> list[Definition]:
     if asked is None or not _is_constant(asked):
         return []
     # What others define is asked for first: few files make a registry, and theirs are read once more for it.
-    own = None if imported.variable(asked) is None and _WORD not in imported.text.lower() else imported.itself()
-    table = None if own is None else _table(own, asked)
+    elsewhere = imported.variable(asked)
+    own = None if elsewhere is None and _WORD not in imported.text.lower() else imported.itself()
+    table = None if own is None else _table(own, asked, elsewhere)
     if own is None or table is None:
         return []
-    return [Definition(file, node) for file in _files(own) for node in _registered(file, table)]
+    holder = own.imported.file(table[0])
+    return [Definition(file, node) for file in _files(own, holder) for node in _registered(file, table)]
+
+
+def registered_by_name(imported: Imported, node: ast.expr) -> list[Definition]:
+    """The functions of which ``MODELS.get(name)`` or ``MODELS[name]`` is one, where nothing else is registered."""
+    is_get = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+    found = registered(imported, node) if is_get or isinstance(node, ast.Subscript) else []
+    return [] if any(item.is_class for item in found) else found
 
 
 def registered_functions(imported: Imported, names: Names, call: ast.Call) -> list[Definition]:
@@ -128,9 +138,9 @@ def _is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Name | ast.Attribute) and last_name(node).isupper()
 
 
-def _table(file: SemanticIndex, node: ast.expr) -> _Table | None:
-    """The registry that a variable of a file is, its own or an imported one."""
-    found = file.imported.variable(node)
+def _table(file: SemanticIndex, node: ast.expr, elsewhere: tuple[SemanticIndex, str] | None = None) -> _Table | None:
+    """The registry that a variable of a file is, its own or an imported one, of which may be known which."""
+    found = elsewhere or file.imported.variable(node)
     if found is None and isinstance(node, ast.Name):
         found = file, node.id
     if found is None:
@@ -143,14 +153,18 @@ def _table(file: SemanticIndex, node: ast.expr) -> _Table | None:
     return os.path.abspath(holder.source.path), name
 
 
-def _files(own: SemanticIndex) -> Iterator[SemanticIndex]:
-    """A file, those that it imports, and those that packages among them import."""
-    seen = {own.source.path}
-    waiting = [own]
+def _files(own: SemanticIndex, holder: SemanticIndex | None = None) -> Iterator[SemanticIndex]:
+    """A file, those that it imports, and those that packages among them import.
+
+    So for the file that has the registry, which may be imported late, and whose package runs first.
+    """
+    first = [file for file in (own, holder) if file is not None]
+    waiting = [*first, *(package for file in first for package in file.imported.package())]
+    seen = {file.source.path for file in waiting}
     while waiting:
         file = waiting.pop(0)
         yield file
-        if file is own or file.source.path.endswith("__init__.py"):
+        if file in first or file.source.path.endswith("__init__.py"):
             for other in file.imported.files():
                 if other.source.path not in seen:
                     seen.add(other.source.path)
