@@ -10,7 +10,7 @@ _FOLDERS_ABOVE = 4
 """How far above a file the folder may be that absolute imports start from."""
 _FOLDERS_ABOVE_CONFIGURATIONS = 8
 """The same for the top of the project: configurations lie deep, one folder for each of what is combined."""
-_PUT_ON_PATH = ("lib", "src", "core", "common", "models", "model", "networks")
+_PUT_ON_PATH = ("lib", "src", "core", "common", "models", "model", "networks", "furnace")
 """Folders beside scripts that these put on ``sys.path`` themselves, often in a module of its own, ``_init_paths``, or
 a shell script by ``PYTHONPATH``."""
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
