@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.guards import asks_for_apple
@@ -37,6 +38,11 @@ class BranchValues:
         values = [
             self._moved_parts(binding, depth) or self._kinds.binding_value(binding, depth) for binding in bindings
         ]
+        if len(values) > 1:
+            made = [one.value if one.kind == "assign" and not one.path else None for one in bindings]
+            known = self.without_numbers(made, values)
+            if len(known) < len(values):
+                return join(known)
         sides = {value.side for value in values if value.kind is Kind.TENSOR}
         if (
             Side.DEVICE in sides
@@ -67,6 +73,24 @@ class BranchValues:
         if moved and len(moved) < len(values) and re.search(_ABOUT_DEVICES, self._tree.text(choice.test)):
             values = [value._replace(certain=False) for value in moved]
         return join(values)
+
+    def without_numbers(self, ways: Sequence[ast.expr | None], values: list[Value]) -> list[Value]:
+        """Values of which one may be a number that is made a tensor: ``torch.tensor(0.0)``, beside one of the device.
+
+        It stands for that, as 0.0 would.
+        """
+        if not any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in values):
+            return values
+        rest = [value for way, value in zip(ways, values, strict=True) if not self._is_number(way)]
+        return rest if len(rest) == len(values) else [value._replace(certain=False) for value in rest]
+
+    def _is_number(self, node: ast.expr | None) -> bool:
+        """``torch.tensor(0.0)``, without a device."""
+        if not isinstance(node, ast.Call) or len(node.args) != 1 or any(item.arg == "device" for item in node.keywords):
+            return False
+        given = node.args[0].operand if isinstance(node.args[0], ast.UnaryOp) else node.args[0]
+        is_number = isinstance(given, ast.Constant) and isinstance(given.value, int | float)
+        return is_number and self._names.qualified(node.func) == "torch.tensor"
 
     def is_converted(self, binding: Binding) -> bool:
         """``if torch.is_tensor(x): x = x.cpu().numpy()``: behind it, x is no tensor."""

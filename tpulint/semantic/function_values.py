@@ -215,7 +215,8 @@ class FunctionValues:
         branches = Branches(self._tree, self._names)
         given = [node.value for node in nodes if node.value is not None and not branches.leave_out(node)]
         given = unpacked(given) if path else given
-        joined = join([self._kinds.elements.part(item, path, depth + 2) for item in given])
+        values = [self._kinds.elements.part(item, path, depth + 2) for item in given]
+        joined = join(values if path else self._kinds.branches.without_numbers(given, values))
         if (
             joined.kind is Kind.TENSOR
             and joined.side is Side.UNKNOWN

@@ -159,7 +159,8 @@ class Kinds:
             return join(self.value(item, depth) for item in node.values)
         if isinstance(node, ast.IfExp):
             ways = [way for way in (node.body, node.orelse) if not is_none(way)]  # None only keeps the place
-            return self.branches.chosen(node, [self.value(way, depth) for way in ways]) if ways else HOST
+            values = self.branches.without_numbers(ways, [self.value(way, depth) for way in ways])
+            return self.branches.chosen(node, values) if ways else HOST
         if isinstance(node, ast.Subscript):
             if self.attributes.is_saved(node.value):
                 return self.parameter_tensor()
