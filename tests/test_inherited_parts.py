@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from marked_files import agree
+from marked_files import SETUP, agree
 
 PARTS = """\
 import torch
@@ -161,3 +161,36 @@ def test_what_a_derived_class_of_another_file_makes(
 ) -> None:
     giving = GIVING.format(name=name, result=result, mark="  # TPU103" if is_told else "")
     agree(tmp_path, "TPU103", base=ASKING.format(kept=kept, body=body), main=giving)
+
+
+@pytest.mark.parametrize("second", ['batch["y"].to(device)', 'other(batch["y"])'])
+def test_a_method_that_several_derived_classes_have(tmp_path: Path, second: str) -> None:
+    """Nothing is known where nobody knows what one of them gives."""
+    mark = "  # TPU103" if "to(" in second else ""
+    program = f"""
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, batch):
+            x, y = self.prepare(batch)
+            if y[0] > 3:{mark}
+                x = -x
+            return self.layer(x).mean()
+
+    class First(Base):
+        def prepare(self, batch):
+            return batch["x"].to(device), batch["y"].to(device)
+
+    class Second(Base):
+        def prepare(self, batch):
+            return batch["x"].to(device), {second}
+
+    net = (First if args.first else Second)().to(device)
+    for batch in loader:
+        optimizer.zero_grad()
+        net(batch).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU103", main=SETUP + program)

@@ -55,6 +55,9 @@ class CallValues:
         elsewhere = self._kinds.functions.by_import(node, (), depth)
         if elsewhere.kind is not Kind.UNKNOWN:
             return elsewhere
+        several = self._kinds.functions.given_by_any(node, (), depth)
+        if several.kind is not Kind.UNKNOWN:
+            return several
         if isinstance(node.func, ast.Attribute):
             result = self._kinds.methods.value(node, node.func, depth)
             return self._asked_for(node, depth) if result.kind is Kind.UNKNOWN else result

@@ -17,7 +17,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.own_classes import OwnClasses
 from tpulint.semantic.passed_arguments import PassedArguments, values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self, is_super
 from tpulint.semantic.variables import last_name
 
 _CALL = "__call__"
@@ -212,6 +212,7 @@ class Definitions:
             owners = self.classes.made(func.value)
             found = (self.method(owner, func.attr) for owner in owners) if len(owners) > 1 else ()
             several = list(dict.fromkeys(method for method in found if method is not None))
+            several = several or self._left_to_several(func)
             if several:
                 return several
         return self._callees.several(func) if func.attr in self._attributes_kept else []
@@ -315,6 +316,11 @@ class Definitions:
         """The one method by which derived classes have what a class itself only calls: ``self.optimize()``."""
         found = self._methods_of_derived(owner, name)
         return found[0] if len(found) == 1 else None
+
+    def _left_to_several(self, func: ast.Attribute) -> list[FunctionNode]:
+        """The methods by which derived classes have what a class only calls, each its own: ``self.prepare(x)``."""
+        owner = self._tree.class_of(func) if is_of_self(func) else None
+        return [] if owner is None or self.method(owner, func.attr) else self._methods_of_derived(owner, func.attr)
 
     def is_module_class(self, owner: ast.ClassDef, depth: int = 0) -> bool:
         """Whether a class of this file is an nn.Module."""

@@ -69,6 +69,9 @@ class ElementValues:
             elsewhere = self._kinds.functions.by_import(node, path, depth)
             if elsewhere.kind is not Kind.UNKNOWN:
                 return elsewhere
+            several = self._kinds.functions.given_by_any(node, path, depth)
+            if several.kind is not Kind.UNKNOWN:
+                return several
             moved = self._mapped(node, depth)
             if moved is not None:
                 return moved

@@ -150,6 +150,13 @@ class FunctionValues:
             return UNKNOWN  # it makes none, and others may give it one
         return _beside_given(value, given, is_sure)
 
+    def given_by_any(self, node: ast.Call, path: Path, depth: int) -> Value:
+        """What a call gives that runs one of several functions of this file, where all give the like."""
+        several = self._definitions.functions_of_several(node)
+        values = [self.given_here(one, node, path, depth) for one in several]
+        is_known = all(value.kind is not Kind.UNKNOWN for value in values)
+        return join(values)._replace(certain=False) if is_known else UNKNOWN
+
     def beside(self, value: Value, node: ast.Call, called: Definition, depth: int) -> Value:
         """What a function of another file gives, on the device where it is given something of that."""
         if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION) and value.side is not Side.DEVICE:
