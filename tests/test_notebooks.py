@@ -807,7 +807,7 @@ def plain(text: str) -> list[str]:
     return [line for line in lines if line.strip() and not line.startswith(("%", "!", "?"))]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(programs(), st.randoms(use_true_random=False), st.sampled_from([*FORMS.values()]), st.booleans())
 def test_fixed_notebook_holds_the_fixed_program(text: str, draw: random.Random, form: Form, unsafe: bool) -> None:
     text = NEWLINE.sub("\n", text)
