@@ -53,3 +53,44 @@ def test_seeds_in_front_of_gradients_in_a_file_that_steps_of_another_run(tmp_pat
 def test_seeds_of_a_file_that_steps_give_what_lies_on_the_host(tmp_path: Path) -> None:
     on_host = PASSES.replace("  # TPU702", "")
     agree(tmp_path, "TPU702", train=TRAINING.replace(".cuda()", ""), passes=on_host)
+
+
+RUN = """\
+import random
+import torch
+from experiment import Experiment
+
+random.seed(7)
+torch.manual_seed(7)  # TPU702
+Experiment().train()
+"""
+EXPERIMENT = """\
+import torch
+from torch import nn
+
+class Experiment:
+    def __init__(self):
+        self.device = torch.device("cuda")
+        self.net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)).to(self.device)
+
+    def train(self):
+        optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        for x in torch.ones(9, 8, 4):
+            optimizer.zero_grad()
+            self.net(x.to(self.device)).sum().backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (".to(self.device)", ""),
+        ("    def train(", "    def launch(self):\n        torch.multiprocessing.spawn(self.train)\n\n    def train("),
+    ],
+)
+def test_seed_of_a_program_that_runs_what_other_files_do_with_a_device(tmp_path: Path, old: str, new: str) -> None:
+    agree(tmp_path, "TPU702", run=RUN, experiment=EXPERIMENT)
+    agree(tmp_path, "TPU702", run=RUN.replace("  # TPU702", ""), experiment=EXPERIMENT.replace(old, new))
+    derived = "from base import Experiment as Base\n\nclass Experiment(Base):\n    pass\n"
+    agree(tmp_path, "TPU702", run=RUN, experiment=derived, base=EXPERIMENT)

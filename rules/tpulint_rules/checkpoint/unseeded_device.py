@@ -10,6 +10,7 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
 from tpulint.semantic.compared_devices import is_never_seeded
 from tpulint.semantic.kinds import Side
+from tpulint.semantic.other_files import with_bases
 from tpulint.semantic.outside import STEP
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.values import is_text
@@ -31,6 +32,9 @@ _DRAWN_ON_DEVICE = (
     r"\brand(n|int|perm)?\([^()\n]*device="
 )
 """What a model or loss draws from the device. Elsewhere the seed may matter to a model of another file."""
+
+_LAUNCHING = ("spawn(", "launch(", "init_process_group(")
+"""What runs processes, in front of which the device must not be touched."""
 
 _SIMPLE = (
     ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Compare,
@@ -102,11 +106,29 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
 
 
 def _has_device(ctx: FileContext) -> bool:
-    """Whether the file puts anything on a device, or steps of other files give it what lies there."""
-    return ctx.index.moves.has_device or any(
-        call.turn == STEP and any(side == Side.DEVICE.name for _, _, side in call.arguments)
-        for call in ctx.index.outside
+    """Whether the file puts anything on a device, or steps of other files give it what lies there.
+
+    Or whether it runs what another file does with one: ``torch.manual_seed(3); Trainer(args).train()``.
+    """
+    return (
+        ctx.index.moves.has_device
+        or any(
+            call.turn == STEP and any(side == Side.DEVICE.name for _, _, side in call.arguments)
+            for call in ctx.index.outside
+        )
+        or _runs_device(ctx)
     )
+
+
+def _runs_device(ctx: FileContext) -> bool:
+    """Whether a program makes objects or calls functions of files that have a device, and launch no processes."""
+    if not ctx.index.is_program or not ctx.index.imported.knows_others:
+        return False
+    called = (found for call in ctx.index.imported.calls for found in ctx.index.imported.all_called(call))
+    files = {one.file.source.path: one.file for found in called for one in with_bases(found)}
+    if any(file.source.has_any(_LAUNCHING) for file in files.values()):
+        return False
+    return any(file.moves.has_device for file in files.values())
 
 
 def _seeds_device(ctx: FileContext) -> bool:
