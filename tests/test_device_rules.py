@@ -1055,6 +1055,17 @@ def test_number_of_the_gpu_that_holds_what_is_not_known() -> None:
     stays(text.format("to(device)"))
 
 
+@pytest.mark.parametrize(
+    "given", ["args.local_device_rank", "dev_id", "self.output_device", "args.dev", "current_device"]
+)
+def test_what_may_be_the_number_of_a_gpu_is_not_handed_on(given: str) -> None:
+    """``x.to(0)`` asks for an accelerator that torch knows, as ``x.cuda(0)`` does."""
+    text = "import torch\nimport torch_xla\n\ndef put(x: torch.Tensor, self, args, dev_id, current_device):\n    return x.{}\n"
+    assert port(text.format(f"cuda({given})")).text == text.format("to(torch_xla.device())")
+    for device in ("self.device", "args.device"):
+        assert f"x.to({device})" in port(text.format(f"cuda({device})")).text
+
+
 def test_number_of_a_gpu_that_moves_nothing() -> None:
     stays(INDEXED.format("device = x.get_device(); print(device); return x"))
 

@@ -217,15 +217,23 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         if not _become_devices(ctx, numbers):
             fix.replace(given, fix.device(call))
     elif not ctx.index.xla_devices.is_device(given):
-        named = last_name(given)
-        indices = ctx.index.devices.indices
-        if says_device(named) and not indices.is_number(given) and not indices.is_used_as_number(given):
-            fix.lower(Applicability.UNSAFE, f"`{named}` is taken for a device by its name.")
+        if _is_device_by_name(ctx, given):
+            fix.lower(Applicability.UNSAFE, f"`{last_name(given)}` is taken for a device by its name.")
+        elif ctx.portable and says_device(last_name(given)) and not ctx.index.devices.indices.is_number(given):
+            return None  # a device or the number of one, which `backend.device` takes alone
         else:
             fix.replace(given, fix.device(call, number_text(ctx, fix, given) if ctx.portable else ""))
     if len(call.args) == 2:
         fix.insert(ctx.index.span(call.args[1]).start, "non_blocking=")
     return fix
+
+
+def _is_device_by_name(ctx: FileContext, given: ast.expr) -> bool:
+    """``device``, ``args.device`` and what the file makes a device; ``dev_id`` and ``local_device`` are as often numbers."""
+    indices, named = ctx.index.devices.indices, last_name(given)
+    if indices.is_number(given) or indices.is_used_as_number(given):
+        return False
+    return named.strip("_") == "device" or (says_device(named) and ctx.index.kind(given) is Kind.DEVICE)
 
 
 def _become_devices(ctx: FileContext, numbers: list[ast.expr]) -> bool:
