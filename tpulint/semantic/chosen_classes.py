@@ -74,6 +74,7 @@ class ChosenClasses:
             found += of_module
             options = list(self._options(value, path)) if not of_module else []
             found += [None] if not options and not of_module else []
+            several: list[Definition | None] = []
             for others, option, file in options:
                 item = others.definition_in(option, file)
                 if file is None and others is self._imported and self._is_of_torch(option):
@@ -81,9 +82,12 @@ class ChosenClasses:
                 if member and item is not None:
                     is_file = isinstance(item.node, ast.Module)
                     item = item.file.imported.exported(member, item.file) if is_file else None
-                found.append(item)
-        parts = [() if item is None else (item,) if item.is_class else tuple(_made_by(item, depth)) for item in found]
-        return all_of(parts) if len(found) <= _MOST_CHOICES else ()
+                several.append(item)
+            is_table = isinstance(value, ast.Subscript | ast.Call)
+            # An entry that cannot be followed says nothing against the others.
+            found += [item for item in several if _classes_of(item, depth)] if is_table else several
+            found += [None] if several and not found else []
+        return all_of([_classes_of(item, depth) for item in found]) if len(found) <= _MOST_CHOICES else ()
 
     def _is_of_torch(self, node: ast.expr) -> bool:
         """``nn.GRU``"""
@@ -220,6 +224,11 @@ def _registered(file: SemanticIndex, name: str) -> Iterator[ast.expr]:
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
             assert isinstance(statement, ast.Assign)
             yield statement.value
+
+
+def _classes_of(item: Definition | None, depth: int) -> tuple[Definition, ...]:
+    """A class itself, or those of which a function makes an instance."""
+    return () if item is None else (item,) if item.is_class else tuple(_made_by(item, depth))
 
 
 def is_module(made: Definition) -> bool:

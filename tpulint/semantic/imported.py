@@ -174,11 +174,12 @@ class Imported(ImportedNames):
     def classes_here(self, node: ast.expr, index: SemanticIndex, depth: int = 0) -> tuple[Definition, ...]:
         """The classes that an expression of this file, whose index is ``index``, may be an instance of."""
         owners = index.definitions.classes.made(node)
-        if owners or not self.may_meet_others:
+        if owners:
             return tuple(Definition(index, owner) for owner in owners)
-        found = self.classes.of(node, depth)
+        found = self.classes.of(node, depth) if self.may_meet_others else ()
         # `model = Detector()` of this file, and `model = Segmenter(model)` of another in a branch.
-        return self.classes.of_each(node, index, depth) if not found and isinstance(node, ast.Name) else found
+        found = self.classes.of_each(node, index, depth) if not found and isinstance(node, ast.Name) else found
+        return found or self.classes.made_within(node, index, depth)
 
     def class_of(self, node: ast.expr) -> Definition | None:
         """The class of another file that a variable, ``self.x`` or a call gives an instance of."""

@@ -52,6 +52,7 @@ class ImportedClasses:
         self._returned_by = returned_by
         self._lists = ModuleLists(tree, names, flow.bindings_of, returned_by)
         self._memo: dict[ast.expr, tuple[Definition, ...]] = {}
+        self._within: dict[ast.Call, tuple[Definition, ...]] = {}
         self.chosen = ChosenClasses(tree, names, flow, imported, handed)
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
@@ -315,6 +316,22 @@ class ImportedClasses:
             else:
                 parts.append(self.of(given, depth + 1))
         return all_of(parts)
+
+    def made_within(self, node: ast.expr, index: SemanticIndex, depth: int) -> tuple[Definition, ...]:
+        """Classes of what another function of this file, whose index is given, makes: ``return _resnet(Block, 2)``."""
+        call = itself(node)
+        function = index.definitions.function_called(call) if isinstance(call, ast.Call) else None
+        if function is None or depth > _DEPTH or call in self._within:
+            return () if function is None else self._within.get(call, ())
+        self._within[call] = ()
+        values = [
+            value
+            for value in objects_returned(Definition(index, function))
+            if not self.is_elsewhere(value)
+            and not (isinstance(value, ast.Call) and index.definitions.function_called(value) is function)
+        ]  # what a function gives that calls itself is what it gives otherwise
+        self._within[call] = all_of([self._imported.classes_here(value, index, depth + 1) for value in values])
+        return self._within[call]
 
     def _of_method(self, call: ast.Call, depth: int) -> tuple[Definition, ...]:
         """Classes of what a method of an object of the project returns: ``self.experiment.get_model()``."""
