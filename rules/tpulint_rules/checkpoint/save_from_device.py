@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
+from tpulint.semantic.origins import origins
+from tpulint.semantic.variables import last_name
 
 _COPIED = "`dataclasses.asdict` copies each tensor on the device first: `vars(snapshot)` does not"
+_RANK = re.compile(r"(?i)(?:get_|.*_)?(?:rank|ordinal)")
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
 
 
@@ -34,6 +38,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.emit.save(call)
             if len(call.args) + len(call.keywords) != 2 or any(item.arg not in ("obj", "f") for item in call.keywords):
                 fix.give_up()
+            elif not ctx.portable and _is_of_each_rank(ctx, call):
+                fix.set_argument(call, "master_only", "False")
             if not ctx.portable and next(ctx.index.references(*_DISTRIBUTED), None) is not None:
                 fix.lower(
                     Applicability.UNSAFE,
@@ -44,6 +50,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "torch_xla; `xm.save` fetches them at once and writes tensors of the host"
             )
             yield ctx.finding(call, message, fix, help=_COPIED if _is_copied(ctx, saved) else "")
+
+
+def _is_of_each_rank(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether each process writes a file of its own, ``f"optimizer_{rank}.pt"``: `xm.save` writes one of them only."""
+    path = call.args[1] if len(call.args) > 1 else next(item.value for item in call.keywords if item.arg == "f")
+    made = [path, *(origin.node for origin in origins(ctx.index, path))]
+    function = ctx.index.function_of(call)
+    if isinstance(path, ast.Name) and function is not None:
+        made += ctx.index.definitions.arguments.of(function, path.id)
+    parts = (part for node in made for part in (node, *ctx.index.tree.inside(node)))
+    return any(_RANK.fullmatch(last_name(part)) for part in parts) and ctx.index.ranks.condition_of(call) is None
 
 
 def _is_copied(ctx: FileContext, saved: ast.expr) -> bool:
