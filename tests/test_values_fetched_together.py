@@ -544,3 +544,28 @@ def test_a_number_that_is_left_out_in_most_turns_is_not_fetched_with_others() ->
     text = text.replace("READS", "loss.item(), size.item() if turn % 100 == 0 else 0")
     ported = port(text, select=("TPU106",))
     assert (ported.text, ported.findings) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("penalty", "is_tensor"),
+    [
+        ("penalty = 0.0\n    if scale:\n        penalty = x.square().mean()", False),
+        ("penalty = x.square().mean() if scale else None", False),
+        ("penalty = 0.0\n    for part in x:\n        penalty += part.square().mean()", True),
+        ("penalty = x.square().mean() if scale else x.mean()", True),
+    ],
+)
+def test_what_a_function_may_return_as_a_number_is_not_stacked(penalty: str, is_tensor: bool) -> None:
+    """``torch.stack((loss, 0.0))`` raises."""
+    function = f"def losses(x, scale):\n    {penalty}\n    return x.mean(), penalty\n\n\n"
+    body = """
+        for x, y in loader:
+            first, penalty = losses(model(x.to(device)), args.scale)
+            loss = first + penalty
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            print(float(first), float(loss), float(penalty))
+        """
+    stack = "torch.stack((first, loss, penalty))" if is_tensor else "torch.stack((first, loss))"
+    assert stack in port(SETUP + function + dedent(body)).text

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import definition_called, returned
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.values import is_none
 
@@ -170,6 +171,8 @@ def _is_added_up(index: SemanticIndex, binding: Binding, boundary: ast.stmt) -> 
 
 def _keeps_place(index: SemanticIndex, value: ast.expr | None, path: tuple[int, ...] = (), depth: int = 0) -> bool:
     """Whether a value may be None or a number: ``None``, ``-1.0``, ``None if first else loss``."""
+    if isinstance(value, ast.Call):
+        return depth < _DEPTH and _returns_place(index, value, path, depth)
     value = part_of(value, path) if path else value
     if isinstance(value, ast.IfExp):
         return any(_keeps_place(index, item, (), depth) for item in (value.body, value.orelse))
@@ -181,6 +184,20 @@ def _keeps_place(index: SemanticIndex, value: ast.expr | None, path: tuple[int, 
             for binding in index.flow.reaching(value)
         )
     return isinstance(value, ast.Constant)
+
+
+def _returns_place(index: SemanticIndex, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
+    """Whether a function may return None or a number there: ``penalty = 0.0``, which only a branch computes."""
+    function = definition_called(index, call)
+    for value in () if function is None else returned(function):
+        assert function is not None
+        part = part_of(value, path) if path else value
+        bindings = function.file.flow.reaching(part) if isinstance(part, ast.Name) else ()
+        # `total = 0` that a loop adds to
+        is_sum = any(b.kind == "augment" and function.file.tree.loop_of(b.node) is not None for b in bindings)
+        if not is_sum and _keeps_place(function.file, part, (), depth + 1):
+            return True
+    return False
 
 
 def _is_emptied(index: SemanticIndex, use: ast.Attribute, boundary: ast.stmt) -> bool:
