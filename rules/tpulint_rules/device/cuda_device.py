@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, short
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
 from tpulint.semantic.compared_devices import device_compared, leaves_unseeded
 from tpulint.semantic.device_indices import is_index_of_tensor
@@ -14,6 +14,7 @@ from tpulint.semantic.devices import Devices
 from tpulint_rules.device._about_cuda import is_about_cuda
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda
+from tpulint_rules.device._generators_beside import generators_beside
 from tpulint_rules.device._host_defaults import REASON as _BY_OPTIONS
 from tpulint_rules.device._host_defaults import name_device
 from tpulint_rules.device._layer_values import give_parameters
@@ -45,6 +46,8 @@ _PARTS_OF_TORCH = ("accelerator", "cuda")
 _GUARDS_CUDA = (
     "What follows asks the CUDA driver, which a TPU machine does not have: write the answer for the XLA device"
 )
+_NO_GENERATOR = "random generators exist for the CPU and for GPUs only"
+_DRAWN_ON_HOST = "The numbers are drawn on the host, and others than on a GPU."
 _DEMANDS = "A check that CUDA is set up as the program wants it is left out."
 _BESIDE = "Branches that need GPUs go, where others do the same without them."
 _NAMED = "The device is named in another file, where it is one of CUDA: name the XLA device there, and choose that"
@@ -55,6 +58,7 @@ _TEXT = 'Nothing here takes the text that is chosen for a device: if it is one, 
 def check(ctx: FileContext) -> Iterator[Finding]:
     if is_about_cuda(ctx):
         return
+    yield from _beside_tensors(ctx)
     devices = ctx.index.devices
     sites = devices.sites
     if ctx.portable:
@@ -94,6 +98,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
 
 
+def _beside_tensors(ctx: FileContext) -> Iterator[Finding]:
+    """``torch.Generator(device=x.device)``"""
+    for call in generators_beside(ctx.index):
+        fix = ctx.fix("Draw by a generator of the host", Applicability.UNSAFE, _DRAWN_ON_HOST)
+        if ctx.portable:
+            fix.give_up()
+        fix.replace(call, f"{ctx.text(call.func)}()")
+        message = f"`{short(ctx.text(call), 60)}` raises: {_NO_GENERATOR}"
+        yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
+
+
 def _has_torch(ctx: FileContext) -> bool:
     """Whether a file imports torch, or something of it, or gets it with ``from module import *``."""
     index = ctx.index
@@ -119,7 +134,7 @@ def _message(ctx: FileContext, site: Site, consequence: str) -> str:
     if site.role is Role.NUMBER:
         return f"{text} stands for a GPU by its number, and a TPU machine has none"
     if site.role is Role.GENERATOR:
-        return f"{text} raises: random generators exist for the CPU and for GPUs only"
+        return f"{text} raises: {_NO_GENERATOR}"
     return f"{text} chooses a GPU, and moving anything there fails on a TPU machine"
 
 
