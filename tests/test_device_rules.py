@@ -1060,7 +1060,8 @@ def test_number_of_the_gpu_that_holds_what_is_not_known() -> None:
 )
 def test_what_may_be_the_number_of_a_gpu_is_not_handed_on(given: str) -> None:
     """``x.to(0)`` asks for an accelerator that torch knows, as ``x.cuda(0)`` does."""
-    text = "import torch\nimport torch_xla\n\ndef put(x: torch.Tensor, self, args, dev_id, current_device):\n    return x.{}\n"
+    text = "import torch\nimport torch_xla\n\ndef put(x: torch.Tensor, self, args, dev_id, current_device):\n    "
+    text += "return x.{}\n"
     assert port(text.format(f"cuda({given})")).text == text.format("to(torch_xla.device())")
     for device in ("self.device", "args.device"):
         assert f"x.to({device})" in port(text.format(f"cuda({device})")).text

@@ -933,3 +933,10 @@ def test_a_seed_of_the_module_moves_into_the_one_function_that_joins(
     ported = fixed(text, codes=("TPU0",)).text
     assert (f"\n    torch_xla.manual_seed({seed})\n    model" in ported) == moves
     assert (f"torch.cuda.manual_seed_all({seed})" in ported) != moves
+
+
+@pytest.mark.parametrize(("count", "is_told"), [("torch.cuda.device_count()", True), ("len(parts)", False)])
+def test_number_of_gpus_beside_another_value(count: str, is_told: bool) -> None:
+    text = f"import os\nimport torch\n\nrank, count = int(os.environ['RANK']), {count}\nlocal = rank % count\n"
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU605",)), CATALOGUE)
+    assert [finding.code for finding in result.findings] == ["TPU605"] * is_told

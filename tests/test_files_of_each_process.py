@@ -48,3 +48,18 @@ def test_files_under_a_condition_on_the_rank() -> None:
     settings = Settings(select=("TPU703",), fix=True, unsafe_fixes=True)
     result = lint(SourceFile.from_text(text.format("torch")), settings, CATALOGUE)
     assert "master_only" not in result.text
+
+
+@pytest.mark.parametrize(
+    ("given", "is_state"),
+    [
+        ('{"net": net.state_dict()}, "net.pt"', True),
+        ('{"net": net.state_dict()}, f="net.pt"', False),
+        ('[1, 2], "net.pt"', False),
+    ],
+)
+def test_functions_that_hand_on_all_that_they_save(given: str, is_state: bool) -> None:
+    text = f"{START}def save(*args, **kwargs):\n    MODULE.save(*args, **kwargs)\n\n\nsave({given})\n"
+    settings = Settings(select=("TPU703",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text.replace("MODULE", "torch")), settings, CATALOGUE)
+    assert result.text == text.replace("MODULE", "xm" if is_state else "torch") and not result.findings

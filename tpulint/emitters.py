@@ -57,7 +57,7 @@ class Emitter:
         """Let ``torch.save(obj, f)`` fetch all tensors at once and write tensors of the host."""
         xm = self._fix.use("torch_xla.core.xla_model", alias="xm", at=call)
         self._fix.rename_callee(call, f"{xm}.save")
-        for item in call.keywords:
+        for item in (item for item in call.keywords if item.arg is not None):
             name = "data" if item.arg == "obj" else "file_or_path"
             self._fix.replace(item, f"{name}={self._fix.source(item.value)}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
@@ -101,8 +102,9 @@ class DeviceCounts:
     def _values(self, node: ast.Name) -> list[ast.expr]:
         values: list[ast.expr] = []
         for binding in self._flow.reaching(node):
-            if binding.kind == "assign" and not binding.path and binding.value is not None:
-                values.append(binding.value)
+            given = part_of(binding.value, binding.path)  # `rank, count = get_rank(), torch.cuda.device_count()`
+            if binding.kind == "assign" and given is not None:
+                values.append(given)
             elif binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS):
                 values.extend(self._definitions.arguments.of(binding.statement, binding.name))
         return values

@@ -22,6 +22,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     for call in ctx.index.calls_to("torch.save"):
         saved = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "obj"), None)
+        if isinstance(saved, ast.Starred) and (given := _given_on(ctx, call, saved)) is not None:
+            saved = given
         if saved is None or isinstance(saved, ast.Starred):
             continue
         if _is_module(ctx, saved):
@@ -36,7 +38,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "Save with `xm.save`", Applicability.SAFE, "It writes the same values, as tensors of the host."
             )
             fix.emit.save(call)
-            if len(call.args) + len(call.keywords) != 2 or any(item.arg not in ("obj", "f") for item in call.keywords):
+            if isinstance(call.args[0] if call.args else None, ast.Starred):
+                if any(item.arg is not None for item in call.keywords) or len(call.args) > 1:
+                    fix.give_up()
+                fix.lower(Applicability.UNSAFE, "No call of another file may name what it gives, or give more.")
+            elif len(call.args) + len(call.keywords) != 2 or any(
+                item.arg not in ("obj", "f") for item in call.keywords
+            ):
                 fix.give_up()
             elif not ctx.portable and _is_of_each_rank(ctx, call):
                 fix.set_argument(call, "master_only", "False")
@@ -50,6 +58,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "torch_xla; `xm.save` fetches them at once and writes tensors of the host"
             )
             yield ctx.finding(call, message, fix, help=_COPIED if _is_copied(ctx, saved) else "")
+
+
+def _given_on(ctx: FileContext, call: ast.Call, starred: ast.Starred) -> ast.expr | None:
+    """A state that calls give a function which hands all on: ``def save(*args): torch.save(*args)``.
+
+    None where one of them names what it gives: `xm.save` has other names.
+    """
+    function, passed = ctx.index.function_of(call), starred.value
+    if function is None or function.args.vararg is None or not isinstance(passed, ast.Name):
+        return None
+    if function.args.vararg.arg != passed.id or function.args.args or function.args.posonlyargs:
+        return None
+    calls = ctx.index.definitions.calls_of(function)
+    if any(one.keywords for one in calls):
+        return None
+    given = (one.args[0] for one in calls if one.args)
+    return next((value for value in given if ctx.index.saved_states.holds(value)), None)
 
 
 def _is_of_each_rank(ctx: FileContext, call: ast.Call) -> bool:

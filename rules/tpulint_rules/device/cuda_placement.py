@@ -229,7 +229,7 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
 
 
 def _is_device_by_name(ctx: FileContext, given: ast.expr) -> bool:
-    """``device``, ``args.device`` and what the file makes a device; ``dev_id`` and ``local_device`` are as often numbers."""
+    """``device``, ``args.device`` and what the file makes a device; ``dev_id`` is as often a number."""
     indices, named = ctx.index.devices.indices, last_name(given)
     if indices.is_number(given) or indices.is_used_as_number(given):
         return False
