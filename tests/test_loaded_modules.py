@@ -150,6 +150,9 @@ def test_modules_that_a_function_is_given(body: str, is_moved: bool) -> None:
     [
         ("print(kept.shape)", "{}.to(device)"),
         ("print(kept.unsqueeze(0))", "{}.to(device)"),
+        ("print(kept[batch.argmax(0)])", "{}.to(device)"),
+        ("print(batch * kept)", "{}.to(device)"),
+        ("print(kept[len(batch)])", "{}"),
         ("print(kept.shape)\nkept = kept.to(device)", "{}"),
         ("print([one.shape for one in kept])", "xm.send_cpu_data_to_device({}, torch_xla.device())"),
         ("print(kept[-1].detach())", "xm.send_cpu_data_to_device({}, torch_xla.device())"),

@@ -11,8 +11,8 @@ _OF_TENSORS = frozenset({"shape", "ndim", "detach", "unsqueeze", "squeeze", "vie
 
 
 def is_tensor(index: SemanticIndex, target: ast.Name) -> bool:
-    """``noise = torch.load(path)``, and ``noise.shape``."""
-    return any(_is_asked(index, use) for use in index.names.loads_of(target))
+    """``noise = torch.load(path)``, and ``noise.shape``, ``noise[y]`` or ``noise * x`` with tensors of the device."""
+    return any(_is_asked(index, use) or _meets_tensor(index, use) for use in index.names.loads_of(target))
 
 
 def are_tensors(index: SemanticIndex, target: ast.Name) -> bool:
@@ -23,6 +23,16 @@ def are_tensors(index: SemanticIndex, target: ast.Name) -> bool:
 def _is_asked(index: SemanticIndex, use: ast.expr) -> bool:
     parent = index.parent(use)
     return isinstance(parent, ast.Attribute) and parent.attr in _OF_TENSORS
+
+
+def _meets_tensor(index: SemanticIndex, use: ast.expr) -> bool:
+    """Whether a tensor of the device chooses in what is loaded, or is computed with it."""
+    parent = index.parent(use)
+    if isinstance(parent, ast.Subscript):
+        return parent.value is use and index.kinds.is_on_device(parent.slice)
+    if isinstance(parent, ast.BinOp):
+        return index.kinds.is_on_device(parent.right if parent.left is use else parent.left)
+    return False
 
 
 def _has_element_asked(index: SemanticIndex, use: ast.Name) -> bool:
