@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.origins import origins
+from tpulint.semantic.passed_arguments import values_given
 
 _LOADS = ("torch.load", "safetensors.torch.load_file", "torch.hub.load_state_dict_from_url")
+_DEPTH = 2
+"""Functions that return what they load."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -18,7 +21,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         assign = next((item for item in call.keywords if item.arg == "assign"), None)
         if assign is None or not isinstance(assign.value, ast.Constant) or assign.value.value is not True:
             continue
-        if not call.args or not _is_loaded(ctx, call.args[0]) or not index.moves.is_on_device(module, call):
+        if not call.args or not _is_loaded(ctx, call.args[0]):
+            continue
+        if not index.moves.is_on_device(module, call) and not _is_emptied_onto_device(ctx, module, call):
             continue
         if index.moves.is_moved_behind(module, call):
             continue
@@ -29,8 +34,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(assign, message, fix)
 
 
-def _is_loaded(ctx: FileContext, node: ast.expr) -> bool:
-    """Whether a state comes from a file: ``torch.load(path)["model"]``."""
+def _is_emptied_onto_device(ctx: FileContext, module: ast.expr, at: ast.Call) -> bool:
+    """``model.to_empty(device=device)`` in front, of a model that was made on the device ``meta``."""
+    index = ctx.index
+    for call, emptied in index.method_calls("to_empty"):
+        given = next(iter(values_given(call)), None)
+        if given is not None and index.text(emptied) == index.text(module) and index.moves.precedes(call, at):
+            return index.moves.is_device(given) is True
+    return False
+
+
+def _is_loaded(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
+    """Whether a state comes from a file: ``torch.load(path)["model"]``, be it by a function of this file."""
     while isinstance(node, ast.Subscript):
         node = node.value
     found = [origin.node for origin in origins(ctx.index, node)]
@@ -39,6 +54,12 @@ def _is_loaded(ctx: FileContext, node: ast.expr) -> bool:
         found = [origin.node for base in bases for origin in origins(ctx.index, base)]
         if found == bases:
             break
-    return bool(found) and all(
-        isinstance(item, ast.Call) and ctx.index.qualified_name(item.func) in _LOADS for item in found
-    )
+    return bool(found) and all(isinstance(item, ast.Call) and _loads(ctx, item, depth) for item in found)
+
+
+def _loads(ctx: FileContext, call: ast.Call, depth: int) -> bool:
+    if ctx.index.qualified_name(call.func) in _LOADS:
+        return True
+    function = ctx.index.definitions.function_called(call) if depth < _DEPTH else None
+    values = [] if function is None else ctx.index.definitions.returned_by(function)
+    return bool(values) and all(_is_loaded(ctx, value, depth + 1) for value in values)
