@@ -52,7 +52,7 @@ class ImportedClasses:
         self._returned_by = returned_by
         self._lists = ModuleLists(tree, names, flow.bindings_of, returned_by)
         self._memo: dict[ast.expr, tuple[Definition, ...]] = {}
-        self._within: dict[ast.Call, tuple[Definition, ...]] = {}
+        self._within: dict[ast.expr, tuple[Definition, ...]] = {}
         self.chosen = ChosenClasses(tree, names, flow, imported, handed)
 
     def of(self, node: ast.expr, depth: int = 0) -> tuple[Definition, ...]:
