@@ -314,12 +314,27 @@ class FixBuilder:
         for span in spans:
             self.replace(span, "")
 
-    def set_argument(self, call: ast.Call, keyword: str, text: str) -> None:
-        """Give a keyword argument a value: in place of the one it has, or as a new last argument."""
+    def set_argument(self, call: ast.Call, keyword: str, text: str, may_be_hidden: bool = True) -> None:
+        """Give a keyword argument a value: in place of the one it has, or as a new last argument.
+
+        One that the call has from a dictionary, ``**options``, would be given twice: it is changed there where nothing
+        else takes the dictionary. ``may_be_hidden`` is False where it is known that none has it.
+        """
         for item in call.keywords:
             if item.arg == keyword:
                 self.replace(item.value, text)
                 return
+        hidden = self._index.call_arguments.hidden(call, keyword) if may_be_hidden else ()
+        if hidden is None:
+            self.give_up()
+            return
+        if hidden:
+            own = self._index.call_arguments.own_value(call, keyword)
+            if own is None or text not in ("True", "False"):
+                self.give_up()  # others take it too, or what decides is not known there
+            else:
+                self.replace(own, text)
+            return
         if len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp) and not call.keywords:
             self.give_up()
             return

@@ -39,6 +39,38 @@ class CallArguments:
                 found.setdefault(name, []).append(value)
         return found
 
+    def hidden(self, call: ast.Call, name: str) -> list[ast.expr] | None:
+        """Values that an argument may have from ``**`` dictionaries; None where it is not known what these hold."""
+        dicts = [self.entries(keyword.value) for keyword in call.keywords if keyword.arg is None]
+        if any(entries is None for entries in dicts):
+            return None
+        return [value for entries in dicts for key, value in entries or () if key == name]
+
+    def own_value(self, call: ast.Call, name: str) -> ast.expr | None:
+        """The one value of an argument in the ``**`` dictionary of a call that nothing else takes.
+
+        ``options = dict(shuffle=True, drop_last=False)`` and ``DataLoader(samples, **options)``.
+        """
+        found: list[ast.expr] = []
+        for keyword in call.keywords:
+            made = keyword.value if keyword.arg is None else None
+            if isinstance(made, ast.Name):
+                bindings = self._index.flow.bindings_of(made)
+                if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path:
+                    return None
+                if len(list(self._index.names.loads(made.id, bindings[0].scope))) != 1:
+                    return None
+                made = bindings[0].value
+            if isinstance(made, ast.Dict):
+                found += [
+                    value
+                    for key, value in zip(made.keys, made.values, strict=True)
+                    if isinstance(key, ast.Constant) and key.value == name
+                ]
+            elif isinstance(made, ast.Call):
+                found += [item.value for item in made.keywords if item.arg == name]
+        return found[0] if len(found) == 1 else None
+
     def names(self, call: ast.Call) -> tuple[str, ...]:
         """The names of what a call gives by name; ``**`` stands for those of a dictionary that is not known."""
         found: dict[str, None] = {}

@@ -72,7 +72,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(loader.call, _MESSAGE, help=_BY_PARAMETER)
             continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
-        fix.set_argument(loader.call, "drop_last", trains or "True")
+        may_be_hidden = "drop_last" in (loader.arguments or {})
+        fix.set_argument(loader.call, "drop_last", trains or "True", may_be_hidden)
         count_what_is_left(fix, ctx.index, loader)
         if ctx.index.loaders.counts.fills_no_batch(loader):
             fix.lower(Applicability.DISPLAY, _NONE_LEFT)
