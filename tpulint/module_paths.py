@@ -13,7 +13,9 @@ _FOLDERS_ABOVE_CONFIGURATIONS = 8
 _PUT_ON_PATH = ("lib", "src", "core", "common", "models", "model", "networks", "furnace")
 """Folders beside scripts that these put on ``sys.path`` themselves, often in a module of its own, ``_init_paths``, or
 a shell script by ``PYTHONPATH``."""
-_PROJECT_MARKS = (".git", "pyproject.toml", "setup.py")
+_PROJECT_MARKS = (".git", "pyproject.toml")
+_SETUP = "setup.py"
+"""A mark of a project, too, or what builds an extension that lies within one, ``models/ops/setup.py``."""
 _NOT_OURS = (sys.stdlib_module_names - {"test", "code", "trace"}) | {
     "torch", "torchvision", "torchaudio", "torchtext", "torch_xla", "numpy", "scipy", "pandas", "tqdm", "matplotlib",
     "transformers", "accelerate", "PIL", "cv2", "wandb", "sklearn", "yaml", "timm", "tensorboardX",
@@ -56,7 +58,7 @@ class ModulePaths:
         """
         found = self._roots.get(folder)
         if found is None:
-            above = list(_folders_above(folder))
+            above = _folders_above(folder, beyond_setups=True)
             beside = (os.path.join(one, name) for one in above for name in _PUT_ON_PATH)
             roots = dict.fromkeys((*above, *filter(os.path.isdir, beside)))
             found = self._roots[folder] = tuple(os.path.join(root, "") for root in roots)
@@ -65,13 +67,13 @@ class ModulePaths:
 
 def project_top(folder: str) -> str:
     """The folder of the project that a folder lies in; the folder itself where no mark of a project is near."""
-    above = list(_folders_above(folder))
+    above = _folders_above(folder)
     return above[-2] if len(above) > 1 and above[-1] == os.path.join(above[-2], "src") else folder
 
 
 def scripts_top(folder: str) -> str:
     """The same for a folder that may hold no Python: without a mark near, the nearest one above that does."""
-    above = list(_folders_above(folder, _FOLDERS_ABOVE_CONFIGURATIONS))
+    above = _folders_above(folder, _FOLDERS_ABOVE_CONFIGURATIONS)
     if len(above) > 1 and above[-1] == os.path.join(above[-2], "src"):
         return above[-2]
     return next(filter(_holds_python, above), folder)
@@ -80,7 +82,7 @@ def scripts_top(folder: str) -> str:
 def code_top(folder: str) -> str:
     """The top of the project that a folder lies in; without a mark near, the last one above that still holds Python."""
     top = project_top(folder)
-    if top == folder and not any(os.path.exists(os.path.join(folder, mark)) for mark in _PROJECT_MARKS):
+    if top == folder and not _has_any(folder, (*_PROJECT_MARKS, _SETUP)):
         for above in _folders_above(folder):
             if not _holds_python(above):
                 break
@@ -95,14 +97,27 @@ def _holds_python(folder: str) -> bool:
         return False
 
 
-def _folders_above(folder: str, most: int = _FOLDERS_ABOVE) -> Iterator[str]:
-    """A folder and those above it, up to the top of the project and its ``src``, if that is near."""
+def _folders_above(folder: str, most: int = _FOLDERS_ABOVE, beyond_setups: bool = False) -> list[str]:
+    """A folder and those above it, up to the top of the project and its ``src``, if that is near.
+
+    A ``setup.py`` within a package, beside ``__init__.py``, is the top only where nothing above is one. Imports may
+    start above any, ``beyond_setups``: what lies beside it may be written from the top of the repository.
+    """
+    above = []
+    tops = 0
     current = folder
     for _ in range(most + 1):
-        yield current
-        if any(os.path.exists(os.path.join(current, mark)) for mark in _PROJECT_MARKS):
-            yield os.path.join(current, "src")
-            return
+        above.append(current)
+        is_top, has_setup = _has_any(current, _PROJECT_MARKS), _has_any(current, (_SETUP,))
+        if is_top or has_setup:
+            tops = len(above)
+        if is_top or (has_setup and not beyond_setups and not _has_any(current, ("__init__.py",))):
+            break
         if os.path.dirname(current) == current:
-            return
+            break
         current = os.path.dirname(current)
+    return [*above[:tops], os.path.join(above[tops - 1], "src")] if tops else above
+
+
+def _has_any(folder: str, names: tuple[str, ...]) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for name in names)
