@@ -708,3 +708,32 @@ for x, y in DataLoader(torch.utils.data.TensorDataset(torch.randn(8, 4), torch.z
     assert ("net(x.to(" in text) is is_fixed
     left = tpulint("check", "--output-format", "concise", ".", cwd=tmp_path).out
     assert ("inputs that lie on the host" in left) is ("gather" in own)
+
+
+@pytest.mark.parametrize("name", ["data", "batch", "sample", "images"])
+@pytest.mark.parametrize("dealt", ["{name}, target in loader", "i, ({name}, target) in enumerate(loader)"])
+def test_a_part_of_a_batch_whatever_it_is_called(tmp_path: Path, name: str, dealt: str) -> None:
+    main = f"""\
+import torch
+from torch import nn
+from samples import loader
+
+model = nn.DataParallel(nn.Linear(8, 1)).cuda()
+for {dealt.format(name=name)}:
+    target = target.cuda()
+    print((model({name}) - target).abs().sum())
+"""
+    assert f"model({name}.to(device))" in ported(tmp_path, main)
+
+
+def test_a_whole_batch_that_may_be_a_dictionary(tmp_path: Path) -> None:
+    main = """\
+import torch
+from torch import nn
+from samples import loader, target
+
+model = nn.DataParallel(nn.Linear(8, 1)).cuda()
+for i, batch in enumerate(loader):
+    print((model(batch) - target.cuda()).abs().sum())
+"""
+    assert "batch.to(" not in ported(tmp_path, main)

@@ -60,7 +60,7 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
                     _move_part(ctx, fix, wrapper, call, argument)
                     moved = True
                     continue
-                if argument.id in _WHOLE_BATCHES:
+                if argument.id in _WHOLE_BATCHES and not is_beside_moved(ctx.index, argument):
                     continue  # a dict or a list, as likely as a tensor
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
