@@ -10,6 +10,7 @@ from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS
 from tpulint.semantic.tree import is_of_self
 from tpulint.semantic.values import is_none
+from tpulint_rules.recompile._joined_behind import joined_behind
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.hstack", "torch.stack")
 _SUM = "builtins.sum"
@@ -22,6 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
     if not index.turn_code.exists:
         return
+    told: dict[ast.AST | None, list[tuple[ast.Call, str]]] = {}
     for call in index.turn_code.nodes(ast.Call):
         name = index.qualified_name(call.func)
         if not call.args or (name not in _JOINS and name != _SUM):
@@ -29,11 +31,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         turn = index.turn_code.turn_of(call)
         if turn is None or not ((name != _SUM and _joins_itself(ctx, call)) or _joins_history(ctx, call)):
             continue
-        yield ctx.finding(
-            call,
-            f"`{ctx.text(call)}` is longer in every {turn}, and compiled anew for each length",
-            certainty=Certainty.CERTAIN if index.value(call).certain else Certainty.LIKELY,
-        )
+        told.setdefault(index.tree.loop_of(call), []).append((call, turn))
+    for loop, calls in told.items():
+        built = joined_behind(ctx, loop, [call for call, _ in calls]) if isinstance(loop, LOOPS) else None
+        fix = None if built is None else built.build()
+        for call, turn in calls:
+            yield ctx.finding(
+                call,
+                f"`{ctx.text(call)}` is longer in every {turn}, and compiled anew for each length",
+                fix,
+                certainty=Certainty.CERTAIN if index.value(call).certain else Certainty.LIKELY,
+            )
 
 
 def _turn_loop(ctx: FileContext, node: ast.AST) -> ast.AST | None:
