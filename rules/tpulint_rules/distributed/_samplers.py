@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic import SemanticIndex
+from tpulint.context import FileContext
+from tpulint.semantic import LoopNode, SemanticIndex
 
 SAMPLERS = (
     "torch.utils.data.DistributedSampler",
@@ -18,3 +19,8 @@ def sharers(index: SemanticIndex, call: ast.Call) -> ast.expr | None:
     if told is not None or index.qualified_name(call.func) not in SAMPLERS or len(call.args) < 2:
         return told
     return None if any(isinstance(item, ast.Starred) for item in call.args[:2]) else call.args[1]
+
+
+def has_epochs(ctx: FileContext, loop: LoopNode) -> bool:
+    """Whether a loop over epochs stands around a step loop, in its function or in one that calls it."""
+    return any(ctx.index.tree.loop_of(place) is not None for _, place in ctx.index.moves.places(loop))

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import LOOPS
 from tpulint.semantic.loaders import LOADER, Loader
+from tpulint_rules.distributed._samplers import has_epochs
 
 # Whatever gives each process a part of its own.
 _DIVIDES = r"DistributedSampler|IterableDataset|num_replicas|\bshard|split_dataset|wds\.|webdataset|use_spmd|accelerat"
@@ -54,21 +55,43 @@ def _fix(ctx: FileContext, loader: Loader) -> FixBuilder | None:
     else:
         fix.set_argument(call, "sampler", new)
     if shuffled != "False":
-        _set_epochs(ctx, fix, call)
+        _set_epochs(ctx, fix, loader)
     return fix
 
 
-def _set_epochs(ctx: FileContext, fix: FixBuilder, call: ast.Call) -> None:
-    """Tell the sampler of each epoch, so that every one has an order of its own."""
-    statement = ctx.index.statement_of(call)
+def _set_epochs(ctx: FileContext, fix: FixBuilder, loader: Loader) -> None:
+    """Tell the sampler of each epoch, so that every one has an order of its own; where that cannot be, no fix."""
+    index, call = ctx.index, loader.call
+    statement = index.statement_of(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is call else None
-    if not isinstance(target, ast.Name) or len(ctx.index.names.bindings(target)) != 1:
-        return
-    for loop in ctx.index.step_loops:
-        outer = next((node for node in ctx.index.tree.ancestors(loop.node) if isinstance(node, LOOPS)), None)
-        if not isinstance(outer, ast.For) or ctx.index.function_of(outer) is not ctx.index.function_of(call):
-            continue
-        counter = ctx.index.qualified_name(outer.iter.func) if isinstance(outer.iter, ast.Call) else None
-        if counter == "builtins.range" and isinstance(outer.target, ast.Name):
-            fix.insert_before(outer.body[0], f"{target.id}.sampler.set_epoch({outer.target.id})")
-            return
+    loop = _epochs(ctx, call, target) if isinstance(target, ast.Name) else None
+    if loop is not None and isinstance(target, ast.Name) and isinstance(loop.target, ast.Name):
+        fix.insert_before(loop.body[0], f"{target.id}.sampler.set_epoch({loop.target.id})")
+    elif not loader.loops or any(has_epochs(ctx, loop) for loop in loader.loops):
+        fix.give_up()
+
+
+def _epochs(ctx: FileContext, call: ast.Call, target: ast.Name) -> ast.For | None:
+    """The loop over epochs around what takes batches from a loader, in the function that makes this.
+
+    Be it a loop over batches, or a call that the loader goes to: ``train(loader, model, epoch)``.
+    """
+    index, function = ctx.index, ctx.index.function_of(call)
+    if len(index.names.bindings(target)) != 1:
+        return None
+    uses = [*(loop.node for loop in index.step_loops), *index.names.loads_of(target)]
+    for use in uses:
+        loops = [node for node in index.tree.ancestors(use) if isinstance(node, LOOPS)]
+        outer = loops[-1] if loops else None
+        if isinstance(outer, ast.For) and index.function_of(outer) is function and _counts(ctx, outer):
+            return outer
+    return None
+
+
+def _counts(ctx: FileContext, loop: ast.For) -> bool:
+    """``for epoch in range(10)``, ``for epoch in tqdm(range(10))``"""
+    counter = loop.iter
+    if isinstance(counter, ast.Call) and counter.args and isinstance(counter.args[0], ast.Call):
+        counter = counter.args[0]
+    name = ctx.index.qualified_name(counter.func) if isinstance(counter, ast.Call) else None
+    return name in ("builtins.range", "tqdm.trange") and isinstance(loop.target, ast.Name)

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic import LoopNode
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.values import is_true
-from tpulint_rules.distributed._samplers import SAMPLERS
+from tpulint_rules.distributed._samplers import SAMPLERS, has_epochs
 
 _TOLD = r"set_epoch|set_state|lightning|accelerat|Trainer\("
 
@@ -24,7 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if shuffles and not is_true(shuffles[0]):
             continue
         loaders = [loader for loader in index.loaders.of_device if loader.feeds and _takes(ctx, loader, call)]
-        if any(_has_epochs(ctx, loop) for loader in loaders for loop in loader.loops):
+        if any(has_epochs(ctx, loop) for loader in loaders for loop in loader.loops):
             yield ctx.finding(call, "no epoch is told to the sampler: it shuffles every one alike")
 
 
@@ -32,8 +31,3 @@ def _takes(ctx: FileContext, loader: Loader, sampler: ast.Call) -> bool:
     """Whether a loader draws by a sampler."""
     given = (loader.arguments or {}).get("sampler", [])
     return any(sampler is made.node for value in given for made in ctx.index.moves.creations.of(value))
-
-
-def _has_epochs(ctx: FileContext, loop: LoopNode) -> bool:
-    """Whether a loop over epochs stands around a step loop, in its function or in one that calls it."""
-    return any(ctx.index.tree.loop_of(place) is not None for _, place in ctx.index.moves.places(loop))
