@@ -47,11 +47,11 @@ def _may_wait(ctx: FileContext, loop: LoopNode, call: ast.Call) -> bool:
     index, joined, statement = ctx.index, call.args[0], ctx.index.parent(call)
     if index.qualified_name(call.func) not in _JOINS or not isinstance(joined, ast.List | ast.Tuple):
         return False
-    if len(joined.elts) != 2 or not isinstance(joined.elts[0], ast.Name) or "\n" in ctx.text(call):
+    own, new = joined.elts if len(joined.elts) == 2 else (call, call)
+    if not isinstance(own, ast.Name) or "\n" in ctx.text(call):
         return False
     if not all(isinstance(item, ast.Constant | ast.UnaryOp) for item in _dimensions(call)):
         return False
-    own, new = joined.elts
     found = index.names.find_name(own)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Name) or target.id != own.id or found is None or index.tree.loop_of(call) is not loop:
