@@ -15,6 +15,8 @@ from tpulint.semantic.tree import LoopNode
 
 _FLAGS = frozenset({"train", "is_train", "training", "is_training", "for_training"})
 """Parameters that say whether the loaders of the training are to be made."""
+_PHASES = _FLAGS | {"phase", "split", "mode", "stage", "subset", "partition"}
+"""The same, and those that say of what the samples are for which a loader is made."""
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
@@ -193,9 +195,46 @@ def _asked_by_function(index: SemanticIndex, call: ast.Call) -> str | None:
         test = node.test if isinstance(node, ast.If | ast.IfExp) else None
         if test is None or index.tree.encloses(node, call):
             continue  # a branch makes a loader of its own
+        if function is not None and len(_phases_named(index, function, test)) > 1:
+            return None  # `phase == "train_plain"` beside `phase == "train"`: which of them trains does not show
         if _is_for_training(index, test) or (isinstance(test, ast.Name) and _is_flag_of_training(index, test)):
             return index.text(test)
     return None
+
+
+def _phases_named(index: SemanticIndex, function: FunctionNode, test: ast.expr) -> set[str]:
+    """Texts that begin with ``train`` which a function compares the same parameter with."""
+    asked = test.left.id if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) else None
+    return {
+        part.value
+        for node in index.tree.nodes_in(function, ast.Compare)
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and node.left.id == asked
+        for part in node.comparators
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.lower().startswith("train")
+    }
+
+
+def may_make_others(index: SemanticIndex, loader: Loader) -> bool:
+    """Whether a function makes the loaders of several phases, ``load(root, phase)``, as far as its parameters tell.
+
+    What is seen of the loops that take batches may not be all. Calls that all name the training make no others.
+    """
+    function = index.function_of(loader.call)
+    if function is None:
+        return False
+    for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if parameter.arg not in _PHASES:
+            continue
+        given = index.definitions.arguments.of(function, parameter.arg)
+        calls = index.definitions.calls_of(function)
+        if not calls or len(given) < len(calls) or not all(map(_names_training, given)):
+            return True
+    return False
+
+
+def _names_training(given: ast.expr) -> bool:
+    value = given.value if isinstance(given, ast.Constant) else None
+    return value is True or (isinstance(value, str) and value.lower().startswith("train"))
 
 
 def _is_flag_of_training(index: SemanticIndex, test: ast.Name) -> bool:

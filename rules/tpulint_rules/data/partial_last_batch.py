@@ -18,6 +18,7 @@ from tpulint_rules.data._partial_batches import (
     is_given,
     is_left_out_by_loops,
     may_be_partial,
+    may_make_others,
     phases_trained,
     rest_handed_on,
 )
@@ -37,6 +38,11 @@ _NONE_LEFT = "All samples are fewer than one batch of the default size: nothing 
 _BY_PARAMETER = (
     "Loops that do not train take batches from it as well: make `drop_last` a parameter of the function, "
     "hand it to the loader, and have the training pass `True`"
+)
+
+_BY_PHASE = (
+    "The function may make loaders of tests as well: make `drop_last` a parameter of it, hand it to the loader, and "
+    "have the training pass `True`"
 )
 
 _HAND_ON = "Hand the parameter `drop_last` of the function to the loader, and have the training pass `True`"
@@ -70,6 +76,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         if not trains and gives_others(ctx.index, loader):
             yield ctx.finding(loader.call, _MESSAGE, help=_BY_PARAMETER)
+            continue
+        if phases is None and may_make_others(ctx.index, loader):
+            yield ctx.finding(loader.call, _MESSAGE, help=_BY_PHASE)
             continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
         may_be_hidden = "drop_last" in (loader.arguments or {})
