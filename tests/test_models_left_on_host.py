@@ -206,6 +206,15 @@ def test_sparse_matrices_of_projects_without_a_device(
     agree(tmp_path, "TPU007", train=train, matrices=SPARSE.replace("MARK", "  # TPU007" if is_told else ""))
 
 
+@pytest.mark.parametrize(("used", "is_fixed"), [("torch.mm(matrix, x)", True), ("matrix._indices()[0]", False)])
+def test_sparse_matrices_that_another_file_takes_apart(tmp_path: Path, used: str, is_fixed: bool) -> None:
+    made = dedent(SPARSE.replace("MARK", "")) + "\nmatrix = to_sparse(read()).cuda()\n"
+    (tmp_path / "matrices.py").write_text(made)
+    (tmp_path / "layers.py").write_text(f"import torch\n\ndef spread(matrix, x):\n    return {used}\n")
+    tpulint("check", "--select", "TPU007", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    assert (".to_dense()" in (tmp_path / "matrices.py").read_text()) is is_fixed
+
+
 @pytest.mark.parametrize("model", ["torch.nn.Linear(4, 4)", "torch.nn.Linear(4, 4).cuda()"])
 def test_sparse_matrices_of_programs_without_a_device(tmp_path: Path, model: str) -> None:
     made = dedent(SPARSE.replace("MARK", "  # TPU007" if "cuda" in model else ""))

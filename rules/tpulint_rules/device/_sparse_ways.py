@@ -23,6 +23,8 @@ _STAYS_SPARSE = frozenset({
 })  # fmt: skip
 _NEEDS_SPARSE = ("_indices", "_values", "_nnz", "indices", "coalesce", "is_coalesced")
 """Methods that a dense tensor does not have."""
+_SAID_OF_SPARSE = ("_indices", "_values", "_nnz", "coalesce", "is_coalesced")
+"""Those of them that no other object has."""
 _NEEDS_SPARSE_FUNCTIONS = (
     "torch.sparse.sum", "torch.sparse.softmax", "torch.sparse.log_softmax", "torch.sparse.sampled_addmm", "torch.hspmm",
 )  # fmt: skip
@@ -171,9 +173,12 @@ def _has_host_values(ctx: FileContext, call: ast.Call) -> bool:
 
 
 def needs_sparse(ctx: FileContext, makers: list[ast.Call]) -> bool:
-    """Whether the file makes sparse tensors, and does with them what cannot be done with dense ones."""
+    """Whether the file makes sparse tensors, and it or another of the project does with them what cannot be done with
+    dense ones: what a function gives back, or an object keeps, may come to any of them."""
     if not makers:
         return False
+    if any(ctx.index.imported.others_mentioning(word) for word in _SAID_OF_SPARSE):
+        return True
     if next(ctx.index.calls_to(*_NEEDS_SPARSE_FUNCTIONS), None) is not None:
         return True
     ends = {follow(ctx, call)[1] for call in makers}
