@@ -1273,6 +1273,26 @@ def test_gradient_of_another_function_through_a_model_in_evaluation_mode(switch:
     assert [finding.code for finding in found] == (["TPU323"] if is_told else [])
 
 
+@pytest.mark.parametrize(
+    ("rows", "is_told"),
+    [
+        (["if attacks:", "    model.eval()"], True),
+        (["if attacks:", "    model.eval()", "else:", "    model.train()"], True),
+        (["if attacks:", "    model.eval()", "    show(model(images))", "    continue"], False),
+        (["if attacks:", "    model.eval()", "    show(model(images))", "    model.train()"], False),
+        (["if attacks:", "    model.eval()", "model.train()"], False),
+        (["if attacks:", "    model.eval()", "if not attacks:"], False),  # the backward pass runs in the other case
+        (["if attacks:", "    other.eval()"], False),
+    ],
+)
+def test_gradient_through_a_model_that_a_branch_puts_into_evaluation_mode(rows: list[str], is_told: bool) -> None:
+    step = ["F.cross_entropy(model(images), labels).backward()", "model.train()"]
+    rows = ["model.train()", *rows, *(("    " if rows[-1].endswith(":") else "") + row for row in step)]
+    code = ATTACK.replace("SWITCH", "\n        ".join(rows)).replace("attacked = attack(model, images, labels)", "pass")
+    found = check(code, select=("TPU323",)).findings
+    assert [finding.code for finding in found] == (["TPU323"] if is_told else [])
+
+
 def test_gradient_through_a_network_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "networks.py").write_text(

@@ -13,6 +13,7 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.lasting_evaluations import LastingEvaluations, is_switched_off
 from tpulint.semantic.normed_classes import have_none
 from tpulint.semantic.other_files import Definition
+from tpulint.semantic.questions import leaves
 from tpulint.semantic.tree import LOOPS, FunctionNode
 from tpulint.semantic.variables import last_name
 
@@ -126,6 +127,9 @@ class FrozenNorms:
         has no switch of its own."""
         function = self._index.function_of(call)
         conditions = self._conditions(call)
+        in_branch = self._eval_in_branch(call, switches.get(function, [])) if depth == 0 else None
+        if in_branch is not None:
+            return in_branch
         before = [other for other in switches.get(function, ()) if self._always_runs_before(other, call)]
         if before:
             switch = self._eval_of(before, call)
@@ -135,6 +139,32 @@ class FrozenNorms:
         callers = self._index.definitions.calls_of(function)
         found = (self._eval_before(caller, switches, depth + 1) for caller in callers)
         return next((switch for switch in found if switch is not None), None)
+
+    def _eval_in_branch(self, call: ast.Call, switches: list[ast.Call]) -> ast.Call | None:
+        """The ``eval()`` in a branch of the same turn that leads to a call: ``if attacks: model.eval()``.
+
+        Unless something in front of the call may put the model back.
+        """
+        tree, conditions = self._index.tree, self._conditions(call)
+        loop = tree.loop_of(call)
+        for switch in switches if loop is not None else ():
+            if not is_switched_off(switch) or not tree.start(switch) < tree.start(call) or tree.loop_of(switch) != loop:
+                continue
+            branches = self._conditions(switch)
+            if not conditions < branches or self._is_put_back(switch, call, switches):
+                continue
+            suites = [suite for branch in branches - conditions for suite in (branch.body, branch.orelse)]
+            around = [suite for suite in suites if any(tree.encloses(item, switch) for item in suite)]
+            if not any(map(leaves, around)) and self._eval_of([switch], call) is not None:
+                return switch
+        return None
+
+    def _is_put_back(self, switch: ast.Call, call: ast.Call, switches: list[ast.Call]) -> bool:
+        """Whether another switch of the model stands between its ``eval()`` and a call, but where this does not run."""
+        tree, name = self._index.tree, self._index.text(_model_of(switch))
+        between = (one for one in switches if tree.start(switch) < tree.start(one) < tree.start(call))
+        excludes = self._index.moves.exclude_each_other
+        return any(self._index.text(_model_of(other)) == name and not excludes(switch, other) for other in between)
 
     def _conditions(self, call: ast.Call) -> set[ast.If]:
         """Branches of its function that a call stands in: ``if training:`` runs it behind ``eval()`` in no case."""
