@@ -22,6 +22,7 @@ from tpulint_rules.distributed._parts_for_none import parts_for_none
 from tpulint_rules.distributed._programs_for_none import programs_for_none
 from tpulint_rules.distributed._samplers import sharers
 from tpulint_rules.distributed._scaled_in_parent import scale_in_process
+from tpulint_rules.distributed._sized_by_none import sized_by_none
 
 _PRODUCTS = {
     r"(?i)(.*_)?(batch_?size|bs)|batch": "batches of no samples",
@@ -63,6 +64,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(product.factor, message, fix, severity=Severity.ERROR)
         elif isinstance(node, ast.Call) and (told := sharers(ctx.index, node)) is not None:
             yield from _shared_by_none(ctx, told)
+        elif isinstance(node, ast.Call) and (sized := sized_by_none(ctx, node)) is not None:
+            if not is_shut_out(ctx, node):
+                message = f"`{ctx.text(sized.count)}` is 0 on a TPU machine, which has no GPUs: {sized.harm}"
+                yield ctx.finding(sized.count, message, count_one(ctx, sized.count), severity=Severity.ERROR)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
