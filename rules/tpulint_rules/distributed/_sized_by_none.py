@@ -17,7 +17,7 @@ _EMPTY = "the tensor has no elements"
 class Sized(NamedTuple):
     """A number of GPUs that says how long something is."""
 
-    count: ast.expr
+    number: ast.expr
     harm: str
 
 

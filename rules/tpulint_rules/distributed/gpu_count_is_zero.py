@@ -66,8 +66,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield from _shared_by_none(ctx, told)
         elif isinstance(node, ast.Call) and (sized := sized_by_none(ctx, node)) is not None:
             if not is_shut_out(ctx, node):
-                message = f"`{ctx.text(sized.count)}` is 0 on a TPU machine, which has no GPUs: {sized.harm}"
-                yield ctx.finding(sized.count, message, count_one(ctx, sized.count), severity=Severity.ERROR)
+                message = f"`{ctx.text(sized.number)}` is 0 on a TPU machine, which has no GPUs: {sized.harm}"
+                yield ctx.finding(sized.number, message, count_one(ctx, sized.number), severity=Severity.ERROR)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _comparison(ctx, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and counts.is_zero(node.operand):
