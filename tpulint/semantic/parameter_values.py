@@ -238,8 +238,8 @@ class ParameterValues:
     def _given_to_forward(self, function: FunctionNode, binding: Binding, depth: int) -> Value:
         """What the forward pass of a module is given: tensors, unless what is known of it speaks against that."""
         assert isinstance(binding.node, ast.arg)
-        if _is_left_at_plain(binding.value):
-            return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layer=-1`
+        if _is_left_at_plain(binding.value) or _are_plain(binding.value):
+            return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layers=(0, 1, 2)`
         if self._flags.is_left_none(binding):
             return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
         if self._is_given_numbers(function, binding.name):
@@ -376,6 +376,12 @@ class ParameterValues:
             for parameter, kind, side in call.arguments
             if parameter == name
         ]
+
+
+def _are_plain(default: ast.expr | None) -> bool:
+    """Whether a parameter is a list of numbers or texts by default."""
+    elements = default.elts if isinstance(default, ast.List | ast.Tuple) else []
+    return bool(elements) and all(map(_is_left_at_plain, elements))
 
 
 def _is_left_at_plain(default: ast.expr | None) -> bool:
