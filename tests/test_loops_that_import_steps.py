@@ -50,6 +50,17 @@ def test_steps_through_a_package_and_a_base(tmp_path: Path) -> None:
     agree(tmp_path, "TPU101", train=loop)
 
 
+@pytest.mark.parametrize(
+    ("read", "code"),
+    [("print(float(loss))", "TPU101"), ("total = total + float(loss)", "TPU101"), ('print(f"{loss:.3f}")', "TPU102")],
+)
+def test_results_that_are_made_numbers_or_shown(tmp_path: Path, read: str, code: str) -> None:
+    loop = LOOP.format(module="ppo", name="PPO", batches="batches", mark="").replace("print(loss.item())", read)
+    agree(tmp_path, code, ppo=STEP, train=f"total = 0\n{loop.rstrip()}  # {code}\n")
+    silent = STEP.replace("return loss", "return x.size(0)")
+    agree(tmp_path, code, ppo=silent, train=f"total = 0\n{loop}")
+
+
 def test_what_trains_nothing_makes_no_training_loop(tmp_path: Path) -> None:
     silent = STEP.replace("        loss.backward()\n", "")
     agree(tmp_path, "TPU101", ppo=silent, train=LOOP.format(module="ppo", name="PPO", batches="batches", mark=""))

@@ -23,6 +23,8 @@ _MAY_RUN_STEPS = ("__main__", "loader", ".step(", "optimizer_step(")
 """Words of a file that may run the steps of others, or take what a loader deals out."""
 _HOLDS_TENSORS = (*WORDS_OF_READS, ".cuda(", ".to(", "xla")
 """Words of a file that reads tensors or moves them, before a port and after it."""
+_OF_RESULTS = ("torch", "float(")
+"""Words of a file that imports steps, beside those of tensors: what their results are is told there."""
 _WORDS_OF_THE_FIELD = (
     "torch", "cuda", "CUDA", "xla:", "'xla'", '"xla"', "XLA", "nccl", "NCCL", "gpu", "GPU", "backward(", "no_grad",
     "inference_mode", "DataLoader", "optimizer", "epoch", "BatchNorm", "Scaler", "accelerator", "accelerate import",
@@ -93,8 +95,11 @@ def may_import_steps(text: str) -> bool:
 
 
 def may_run_steps(text: str) -> bool:
-    """Whether a file with tensors that imports steps may run them: in loops, or as methods of a class above its own."""
-    if not any(word in text for word in _HOLDS_TENSORS):
+    """Whether a file with tensors that imports steps may run them: in loops, or as methods of a class above its own.
+
+    What it does with their results may be no more than to make numbers of them, or to show them: ``float(loss)``.
+    """
+    if not any(word in text for word in (*_HOLDS_TENSORS, *_OF_RESULTS)):
         return False
     return "for " in text or "while " in text or re.search(_DERIVES_ANY, text) is not None
 
