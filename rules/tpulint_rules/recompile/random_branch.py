@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from math import prod
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
+from tpulint.semantic.tree import FUNCTIONS
 
 _MODULES = ("ModuleList", "Sequential", "ModuleDict")
 _FEW = 2
+_MANY = 8
+"""Graphs, as many as three draws make."""
 _BOTH = "Both values are computed, and must have one shape; the random numbers stay the same."
 
 
@@ -20,6 +24,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     nodes: list[ast.IfExp | ast.If] = [*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)]
     yield from _layers_chosen(ctx)
+    yield from _branches_in_a_row(ctx, nodes)
     for node in nodes:
         turn = index.turn_code.turn_of(node)
         if turn is None or index.turn_code.loop_within(node) is None:
@@ -35,6 +40,43 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             related=() if index.tree.encloses(node.test, draw) else ((index.span(draw), "drawn here"),),
         )
+
+
+def _branches_in_a_row(ctx: FileContext, nodes: list[ast.IfExp | ast.If]) -> Iterator[Finding]:
+    """Branches that draws of their own decide, in one function or turn: three of them are eight graphs."""
+    index = ctx.index
+    by_place: dict[tuple[ast.AST | None, ast.AST | None], dict[ast.AST, ast.Call]] = {}
+    for node in nodes:
+        if index.turn_code.turn_of(node) is None or index.turn_code.loop_within(node) is not None:
+            continue
+        draw = index.changing_numbers.draw(node.test)
+        if draw is not None and _makes_graph(ctx, node):
+            by_place.setdefault((index.function_of(node), index.tree.loop_of(node)), {})[node] = draw
+    for (function, loop), draws in by_place.items():
+        holder, first = loop or function, next(iter(draws))
+        if holder is None or _graphs_of(holder, draws, set()) < _MANY:
+            continue
+        assert isinstance(first, ast.IfExp | ast.If)
+        yield ctx.finding(
+            first.test,
+            f"random numbers decide, {len(set(draws.values()))} times in every {index.turn_code.turn_of(first)}, what "
+            "the graph is made of: each pattern of outcomes is compiled",
+            certainty=Certainty.LIKELY,
+            related=tuple((index.span(draw), "drawn here") for draw in draws.values()),
+        )
+
+
+def _graphs_of(node: ast.AST, draws: dict[ast.AST, ast.Call], seen: set[ast.Call]) -> int:
+    """How many graphs the branches below a node make; what one draw decides again, it has decided before."""
+    if not isinstance(node, ast.If | ast.IfExp):
+        inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, FUNCTIONS))
+        return prod(_graphs_of(child, draws, seen) for child in inner)
+    suites = [part if isinstance(part, list) else [part] for part in (node.body, node.orelse)]
+    sides = [prod(_graphs_of(item, draws, seen) for item in suite) for suite in suites]
+    if node not in draws or draws[node] in seen:
+        return max(sides)
+    seen.add(draws[node])
+    return sum(sides)
 
 
 def _layers_chosen(ctx: FileContext) -> Iterator[Finding]:
