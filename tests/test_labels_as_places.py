@@ -43,6 +43,40 @@ def test_labels_that_a_loop_goes_through(tmp_path: Path, loop: str, place: str, 
     agree(tmp_path, "TPU201", train=dedent(SETUP) + dedent(STEP).format(loop=loop, place=place, mark=mark))
 
 
+TAKEN = """\
+    for x, labels in loader:
+        x, labels = x.to(device), labels.to(device)
+        features = model(x)
+        optimizer.zero_grad()
+        F.cross_entropy(features, labels).backward()
+        optimizer.step()
+        for i in {numbers}:
+            {taken}
+            prototypes[{place}] += features[i].detach(){mark}
+    """
+
+
+@pytest.mark.parametrize(
+    ("numbers", "taken", "place", "is_told"),
+    [
+        ("range(len(labels))", "label = labels[i]", "label", True),
+        ("range(x.size(0))", "pass", "labels[i]", True),
+        ("range(batch_size)", "pass", "labels[i]", True),
+        ("range(20)", "pass", "labels[i]", False),  # it may go along sequences
+        ("range(len(labels))", "label = labels[i:]", "label", False),
+        ("range(len(labels))", "label = labels[i].item()", "x[i]", False),
+        ("range(len(labels))", "label = labels[i][None]", "label", False),
+    ],
+)
+def test_labels_that_a_loop_takes_by_number(
+    tmp_path: Path, numbers: str, taken: str, place: str, is_told: bool
+) -> None:
+    mark = "  # TPU201" if is_told else ""
+    start = "prototypes = torch.zeros(5, 4, device=device)\n"
+    text = dedent(TAKEN).format(numbers=numbers, taken=taken, place=place, mark=mark)
+    agree(tmp_path, "TPU201", train=dedent(SETUP) + start + text)
+
+
 def test_labels_by_which_nothing_is_written(tmp_path: Path) -> None:
     text = dedent(SETUP) + dedent(STEP).format(
         loop="for feature, label in zip(features, labels):", place="label", mark=""

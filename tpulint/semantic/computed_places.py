@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _LABELS = r"(?i)(?:.*_)?(?:labels?|targets?|classes|cls)(?:_.*)?"
 """What holds one number for each sample, if nothing else is known of it."""
+_OF_SAMPLES = r"(?i)len\(.*\)|.*\.size\(0\)|.*\.shape\[0\]|.*batch.*|bs|b"
+"""How many samples a batch has, as it is written."""
 _WITH_DIMENSIONS = frozenset({"unsqueeze", "view", "reshape", "expand", "repeat"})
 
 
@@ -44,14 +47,14 @@ def is_computed_place(index: SemanticIndex, item: ast.expr) -> bool:
 def is_written_by_label(index: SemanticIndex, node: ast.Subscript, item: ast.expr) -> bool:
     """Whether a place is by its name the label of a sample, each of which changes what is kept of its class.
 
-    ``for feature, label in zip(features, labels): centers[label] = 0.9 * centers[label] + 0.1 * feature``
+    ``for feature, label in zip(features, labels): centers[label] = 0.9 * centers[label] + 0.1 * feature``, or
+    ``for i in range(len(labels)): centers[labels[i]] += features[i]``.
     """
-    if not isinstance(item, ast.Name) or not index.is_device_tensor(item) or index.dimensions.of(item) is not None:
+    if not isinstance(item, ast.Name | ast.Subscript) or not index.is_device_tensor(item):
         return False
-    bindings = index.flow.reaching(item)
-    if not bindings or not all(_is_label_drawn(index, binding) for binding in bindings):
+    loop, text = _loop_over_labels(index, item), index.text(node)
+    if loop is None or index.dimensions.of(item) is not None:
         return False
-    loop, text = bindings[0].statement, index.text(node)
     written = (part for part in index.tree.nodes_in(loop, ast.Subscript) if isinstance(part.ctx, ast.Store))
     return any(index.text(part) == text for part in written)
 
@@ -71,6 +74,42 @@ def computed_shift(index: SemanticIndex, call: ast.Call) -> ast.expr | None:
             if bindings and all(b.kind == "assign" and _is_of_turn(index, b.statement) for b in bindings):
                 return read.node
     return None
+
+
+def _loop_over_labels(index: SemanticIndex, item: ast.Name | ast.Subscript) -> ast.AST | None:
+    """The loop whose turns take one label each, of which an index is that of the turn."""
+    bindings = index.flow.reaching(item) if isinstance(item, ast.Name) else ()
+    if bindings and all(_is_label_drawn(index, binding) for binding in bindings):
+        return bindings[0].statement
+    taken: ast.expr | None = item
+    if isinstance(item, ast.Name):
+        taken = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    name = bindings[0].name if bindings else ""
+    if not isinstance(taken, ast.Subscript) or (bindings and bindings[0].path):
+        return None
+    return index.tree.loop_of(taken) if _is_label_taken(index, taken, name) else None
+
+
+def _is_label_taken(index: SemanticIndex, taken: ast.Subscript, name: str) -> bool:
+    """Whether a turn takes the label of a sample by its number: ``label = labels[i]``."""
+    whole = taken.value
+    if not isinstance(whole, ast.Name | ast.Attribute) or not index.is_device_tensor(whole):
+        return False
+    counted = index.flow.reaching(taken.slice) if isinstance(taken.slice, ast.Name) else ()
+    if not counted or not all(_numbers_samples(index, binding) for binding in counted):
+        return False
+    if any(one.kind == "loop" for one in index.flow.bindings_of(whole)):
+        return False  # what one sample has
+    return any(re.fullmatch(_LABELS, one) for one in (name, last_name(whole)))
+
+
+def _numbers_samples(index: SemanticIndex, binding: Binding) -> bool:
+    """Whether a loop numbers the samples of a batch: to the length of something, or what is called the batch's."""
+    counted = binding.value
+    if not isinstance(counted, ast.Call) or not counted.args or not numbers_turns(index, binding):
+        return False
+    is_range = index.qualified_name(counted.func) == "builtins.range"
+    return not is_range or re.fullmatch(_OF_SAMPLES, index.text(counted.args[-1])) is not None
 
 
 def _is_label_drawn(index: SemanticIndex, binding: Binding) -> bool:
