@@ -642,6 +642,26 @@ def test_masks_made_of_truth_values(made: str, said: list[str]) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
+        ("torch.zeros_like(values, dtype=torch.bool).scatter_(0, y.to(device), 1)", ["TPU203", "TPU204"]),
+        ("torch.scatter(values > 0, 0, y.to(device), True).flip(0)", ["TPU203", "TPU204"]),
+        ("(values > 0).masked_fill(values > 2, False)", ["TPU203", "TPU204"]),
+        ("torch.zeros_like(values, dtype=torch.long).scatter_(0, y.to(device), 1)", []),  # indices
+        ("torch.zeros_like(y.to(device)).masked_fill(values > 2, 1)", []),
+    ],
+)
+def test_what_is_written_into_masks_leaves_them_masks(made: str, said: list[str]) -> None:
+    body = f"""
+        values = torch.zeros(4, device=device)
+        chosen = {made}
+        values[chosen] -= values[chosen] * 2
+        loss = model(x.to(device)).sum() + values.sum()
+    """
+    assert sorted(set(codes(in_loop(body)))) == said
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
         ("(values > 0).byte()", ["TPU203", "TPU204"]),
         ("torch.zeros_like(values).scatter_(0, y.to(device), 1).byte()", ["TPU203", "TPU204"]),
         ("(values > 0).to(torch.uint8)", ["TPU203", "TPU204"]),

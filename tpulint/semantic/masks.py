@@ -26,6 +26,12 @@ KEEPING = frozenset({
     "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
 })  # fmt: skip
 """Methods of a tensor whose result has its elements, and is of its type where no other is named."""
+_TYPED = frozenset({
+    "scatter", "scatter_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "index_copy", "index_copy_",
+    "fill_", "index_select", "gather", "take_along_dim", "flip", "roll", "narrow", "select", "movedim", "swapaxes",
+    "triu", "tril", "diagonal", "fill_diagonal_",
+})  # fmt: skip
+"""Methods, and functions of torch, whose result is of the type of their tensor, whatever is written into it."""
 _TURNED = ("T", "mT")
 _OF_NUMBERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy", "numpy.array", "numpy.asarray"})
 """Functions whose result has the type of what they are given, where no other is named."""
@@ -141,7 +147,8 @@ class Masks:
         if name in _ALIKE and len(call.args) == 1 and not any(keyword.arg == "dtype" for keyword in call.keywords):
             return self.is_boolean(call.args[0], depth + 1)
         if name is not None and name.startswith("torch."):
-            return name[6:] in _TESTS
+            is_typed = name[6:] in _TYPED and bool(call.args)
+            return name[6:] in _TESTS or (is_typed and self.is_boolean(call.args[0], depth + 1))
         if name is not None or not isinstance(call.func, ast.Attribute):
             return self._gives_boolean_part(call, (), depth)
         method = call.func.attr
@@ -152,7 +159,7 @@ class Masks:
             return True
         if method in ("to", "type") and any(n.startswith("torch.") and n != "torch.device" for n in names):
             return False
-        if method in KEEPING:
+        if method in KEEPING or method in _TYPED:
             return self.is_boolean(call.func.value, depth + 1)
         return self._gives_boolean_part(call, (), depth)
 
