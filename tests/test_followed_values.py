@@ -3177,3 +3177,37 @@ def test_methods_of_what_is_under_a_wrapper(tmp_path: Path, shown: str, kind: st
         print({shown})
     """
     agree(tmp_path, "TPU101", main=SETUP + program)
+
+
+@pytest.mark.parametrize(
+    ("device", "is_told"),
+    [("torch.cuda.current_device()", True), ("torch.device('cuda')", True), ("torch.device('cpu')", False)],
+)
+def test_a_device_that_a_branch_puts_in_the_place_of_the_host(tmp_path: Path, device: str, is_told: bool) -> None:
+    program = f"""\
+        import torch
+        from torch import nn
+
+        class Learner(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 4)
+                self.device = torch.device("cpu")
+                if torch.cuda.is_available():
+                    self.device = {device}
+                    self.to(self.device)
+
+            def step(self, x):
+                x = x.to(device=self.device)
+                print(x.sum().item()){"  # TPU101" if is_told else ""}
+                return self.layer(x).mean()
+
+        learner = Learner()
+        optimizer = torch.optim.SGD(learner.parameters(), lr=0.1)
+        for x in torch.utils.data.DataLoader(data, batch_size=8, drop_last=True):
+            loss = learner.step(x)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    agree(tmp_path, "TPU101", main=program)

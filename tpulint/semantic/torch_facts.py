@@ -90,7 +90,7 @@ HOST_BUILTINS = frozenset({
 })  # fmt: skip
 
 TORCH_HOST_CALLS = frozenset({
-    "torch.is_tensor", "torch.numel", "torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.current_device",
+    "torch.is_tensor", "torch.numel", "torch.cuda.is_available", "torch.cuda.device_count",
     "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated", "torch.cuda.memory_reserved",
     "torch.cuda.get_device_name",
     "torch.get_default_dtype", "torch.is_grad_enabled", "torch.finfo", "torch.iinfo", "torch.get_num_threads",
@@ -283,10 +283,11 @@ SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transfo
 
 NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 
-DEVICE_OBJECTS = frozenset({"torch.device", "torch.accelerator.current_accelerator", "torch_geometric.device",
-                            "torch_xla.device",
-                            "torch_xla.core.xla_model.xla_device", "torch.xla.device",
-                            f"{RUNTIME}.device"})  # fmt: skip
+DEVICE_OBJECTS = frozenset({
+    "torch.device", "torch.accelerator.current_accelerator", "torch.cuda.current_device", "torch_geometric.device",
+    "torch_xla.device", "torch_xla.core.xla_model.xla_device", "torch.xla.device", f"{RUNTIME}.device",
+})  # fmt: skip
+"""Functions that give a device; the number of the current one of CUDA is given where a device is, too."""
 
 PROCESS_STARTERS = frozenset({
     f"{RUNTIME}.spawn", "torch_xla.launch", "torch_xla.distributed.xla_multiprocessing.spawn",
