@@ -998,3 +998,48 @@ def test_loops_of_a_method_that_a_forward_pass_calls(tmp_path: Path, caller: str
             optimizer.step()
         """
     agree(tmp_path, select="TPU302", train=train)
+
+
+KEPT = """\
+import torch
+from torch import nn
+
+class Runner:
+    def __init__(self, data):
+        self.data = data
+        self.net = nn.Linear(4, 2).cuda()
+
+    def run(self, x):
+        self.logits = self.net(x)
+
+    def look(self, x):
+        self.seen = x.mean()
+
+    def logits_of(self, phase, train=False):
+        MODE
+        outputs = []
+        for x, y in SOURCE:
+            MOVE
+            with BLOCK:
+                CALL
+                outputs.append(self.logits)
+        return outputs
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "source", "move", "block", "call", "is_told"),
+    [
+        ("self.net.eval()", "self.data[phase]", "x = x.cuda()", "torch.no_grad()", "self.run(x)", True),
+        ("pass", "self.data[phase]", "x, y = x.cuda(), y.cuda()", "torch.no_grad()", "self.run(x)", True),
+        ("pass  # no_grad", "self.data[phase]", "x = x.cuda()", "torch.set_grad_enabled(False)", "self.run(x)", True),
+        ("self.net.eval()", "self.data[phase]", "x = y.cuda()", "torch.no_grad()", "self.look(x)", False),  # runs none
+        ("pass  # no_grad", "self.data[phase]", "x = x.cuda()", "torch.set_grad_enabled(train)", "self.run(x)", False),
+        ("self.net.eval()", "self.data[phase]", "x = y * 2", "torch.no_grad()", "self.run(x)", False),  # of what?
+    ],
+)
+def test_outputs_that_a_method_keeps_in_a_field(
+    tmp_path: Path, mode: str, source: str, move: str, block: str, call: str, is_told: bool
+) -> None:
+    text = KEPT.replace("MODE", mode).replace("MOVE", move).replace("BLOCK", block).replace("CALL", call)
+    agree(tmp_path, "TPU302", main=text.replace("SOURCE:", f"{source}:{'  # TPU302' if is_told else ''}"))

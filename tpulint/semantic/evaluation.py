@@ -91,10 +91,10 @@ class Evaluation:
                 return False
         if not self.batches.takes_batches(loop) and self._is_amid_gradients(loop):
             return False
-        if not self.runs.is_in(loop) and not (
-            self._hands_on_batches(loop) if self.batches.takes_batches(loop) else self._goes_on(loop, step_loops)
-        ):
-            return False
+        if not self.runs.is_in(loop):
+            is_of_batches = self.batches.takes_batches(loop) or self._moves_parts(loop)
+            if not (self._hands_on_batches(loop) if is_of_batches else self._goes_on(loop, step_loops)):
+                return False
         if self.batches.goes_through_modules(loop) or self.is_on_host(loop) or self._is_of_one_batch(loop):
             return False
         if goes_along(self._tree, self._names, loop):
@@ -140,6 +140,18 @@ class Evaluation:
         if forward is None or not (step_loops or f"{owner.name}.forward" in self._run_by_others):
             return False
         return function is forward or function in self._events.of(forward).functions
+
+    def _moves_parts(self, loop: LoopNode) -> bool:
+        """Whether a loop moves what it deals out: ``for x, y in self.data[phase]: x, y = x.cuda(), y.cuda()``."""
+        if not isinstance(loop, ast.For):
+            return False
+        dealt = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        return any(
+            isinstance(move, ast.Attribute) and isinstance(move.value, ast.Name) and move.value.id in dealt
+            for name in _MOVES
+            for move in self._tree.attributes_called(name)
+            if self._tree.loop_of(move) is loop
+        )
 
     def _hands_on_batches(self, loop: LoopNode) -> bool:
         """Whether a loop gives each batch to what runs a module: ``model.features(x)``, ``objective(model, x)``.
@@ -364,10 +376,15 @@ class Evaluation:
         if self.switches.is_under_no_grad(loop) or self.switches.is_called_so(loop):
             return True
         inside = self._tree.inside(loop, functions=False)
-        if not any(self.switches.switches_off(node) and self.runs.is_in(node) for node in inside):
+        if not any(self.switches.switches_off(node) and self._runs_within(node) for node in inside):
             return False
         runs = filter(self.runs.is_run, self._tree.nodes_in(loop, ast.Call, functions=False))
         return all(map(self.switches.is_under_no_grad, runs))
+
+    def _runs_within(self, block: ast.AST) -> bool:
+        """Whether a block runs a module, or has a function of this file run one: ``with no_grad(): self.run(x)``."""
+        calls = (node for node in self._tree.nodes_in(block, ast.Call, functions=False) if isinstance(node, ast.Call))
+        return self.runs.is_in(block) or any(map(self._runs_one_batch, calls))
 
     def _is_amid_gradients(self, loop: LoopNode) -> bool:
         """Whether the function of a loop runs modules with gradients too: labels are guessed in front of a loss."""

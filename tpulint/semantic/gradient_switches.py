@@ -51,7 +51,11 @@ class GradientSwitches:
 
     def _is_no_grad(self, node: ast.expr) -> bool:
         target = node.func if isinstance(node, ast.Call) else node
-        return self._names.qualified(target) in facts.NO_GRAD_CONTEXTS
+        name = self._names.qualified(target)
+        if name in facts.GRADIENT_FLAGS and isinstance(node, ast.Call):
+            given = [*node.args, *(item.value for item in node.keywords)]
+            return len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value is False
+        return name in facts.NO_GRAD_CONTEXTS
 
     def is_called_so(self, node: ast.stmt | ast.expr, depth: int = 0, *, trains: bool = False) -> bool:
         """Whether all calls of the function in which a node stands are made where no gradient is wanted.

@@ -283,6 +283,9 @@ SCHEDULER_PREFIXES = ("torch.optim.lr_scheduler.", "transformers.get_", "transfo
 
 NO_GRAD_CONTEXTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 
+GRADIENT_FLAGS = frozenset({"torch.set_grad_enabled", "torch.autograd.set_grad_enabled"})
+"""Contexts that are told whether gradients are recorded."""
+
 DEVICE_OBJECTS = frozenset({
     "torch.device", "torch.accelerator.current_accelerator", "torch.cuda.current_device", "torch_geometric.device",
     "torch_xla.device", "torch_xla.core.xla_model.xla_device", "torch.xla.device", f"{RUNTIME}.device",
