@@ -1043,3 +1043,40 @@ def test_outputs_that_a_method_keeps_in_a_field(
 ) -> None:
     text = KEPT.replace("MODE", mode).replace("MOVE", move).replace("BLOCK", block).replace("CALL", call)
     agree(tmp_path, "TPU302", main=text.replace("SOURCE:", f"{source}:{'  # TPU302' if is_told else ''}"))
+
+
+ATTACKED = """\
+import torch
+from torch import nn
+
+net = nn.Linear(4, 4).cuda()
+
+def attacked(loader, attack=False):
+    net.MODE()
+    right = 0
+    for x, y in loader:
+        x, y = x.cuda(), y.cuda()
+        if attack:
+            x.requires_grad_(True)
+            nn.functional.cross_entropy(net(x), y).backward()
+            CHANGE
+        with torch.no_grad():
+            right += (net(x).argmax(1) == y).sum().item()
+    return right
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "change", "is_told"),
+    [
+        ("eval", "x = x + x.grad.sign()", True),
+        ("eval", "step = x.grad.sign()\n            x = x + 0.1 * step", True),
+        ("train", "x = x + x.grad.sign()", False),  # it may be a training
+        ("eval", "x = x + 1", False),  # who takes the gradients is not seen
+    ],
+)
+def test_attacks_behind_a_flag(tmp_path: Path, mode: str, change: str, is_told: bool) -> None:
+    text = ATTACKED.replace("MODE", mode).replace("CHANGE", change)
+    marks = ("  # TPU302", "  # TPU104") if is_told else ("", "")
+    text = text.replace("in loader:", f"in loader:{marks[0]}").replace(".sum().item()", f".sum().item(){marks[1]}")
+    agree(tmp_path, "TPU302,TPU104", main=text)

@@ -230,12 +230,22 @@ class Evaluation:
         return function is not None and self.runs_once(function, without_gradient=False)
 
     def _is_against_adversary(self, loop: LoopNode) -> bool:
-        """Whether backward passes in an evaluation are those of a function that changes the batch, not the model."""
+        """Whether backward passes in an evaluation are those of what changes the batch, not the model.
+
+        They stand in a function, or the loop takes the gradient of what it made itself: ``x = x + x.grad.sign()``.
+        """
         events = self._events.of(loop)
         if events.manual_updates or events.candidates or self.switches.is_called_so(loop):
             return False
         is_elsewhere = not any(self._tree.encloses(loop, call) for call in events.backwards)
-        return is_elsewhere and self.switches.is_behind_eval(loop) and isinstance(loop, ast.For)
+        is_of_batch = is_elsewhere or (self.batches.takes_batches(loop) and self._takes_own_gradient(loop))
+        return is_of_batch and self.switches.is_behind_eval(loop) and isinstance(loop, ast.For)
+
+    def _takes_own_gradient(self, loop: LoopNode) -> bool:
+        """Whether a loop reads the gradient of a variable that its turns make."""
+        gradients = (node for node in self._tree.attributes_called("grad") if self._tree.encloses(loop, node))
+        of = [bindings for node in gradients if (bindings := self._flow.bindings_of(node.value))]
+        return any(all(self._tree.encloses(loop, one.statement) for one in bindings) for bindings in of)
 
     def is_behind_training(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
         """Whether a loop over batches stands behind a step loop: a test that says nothing of gradients.
