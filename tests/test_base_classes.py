@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -481,3 +482,53 @@ def test_a_backward_pass_whose_update_is_the_base_class_s(tmp_path: Path, asked:
     plain = "\n".join(line.partition("  # TPU")[0] for line in base.splitlines())
     own = GOES_BACKWARD.replace("loss.backward()", "self.losses.append(loss)").replace("  # TPU101", "")
     agree(tmp_path, codes, **{"trainers/base": plain, "main": own})
+
+
+def test_steps_of_a_class_beside_the_one_that_moves(tmp_path: Path) -> None:
+    """The file of the step names no device: the class derived from both, which calls it, has what was moved."""
+    iterations = """\
+        import torch
+
+        class Iterations:
+            def iterate(self, x):
+                self.optimizer.zero_grad()
+                self.find_loss(x)
+                print(self.loss.item()){mark}
+                self.loss.backward()
+                self.optimizer.step()
+        """
+    models = """\
+        import torch
+        from torch import nn
+
+        class Models:
+            def build(self):
+                self.network = nn.Linear(4, 4){move}
+                self.optimizer = torch.optim.SGD(self.network.parameters(), lr=0.1)
+
+            def find_loss(self, x):
+                self.loss = self.network(x).mean()
+        """
+    trainer = """\
+        from iterations import Iterations
+        from models import Models
+
+        class Trainer(Iterations, Models):
+            def train(self):
+                for x in self.loader:
+                    self.iterate(x)
+        """
+    agree(
+        tmp_path,
+        "TPU101",
+        iterations=dedent(iterations).format(mark="  # TPU101"),
+        models=dedent(models).format(move=".cuda()"),
+        trainer=trainer,
+    )
+    agree(
+        tmp_path,
+        "TPU101",
+        iterations=dedent(iterations).format(mark=""),
+        models=dedent(models).format(move=""),
+        trainer=trainer,
+    )

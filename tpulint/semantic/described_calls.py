@@ -20,7 +20,7 @@ from tpulint.semantic.outside import (
     qualified_in_file,
 )
 from tpulint.semantic.passed_arguments import arguments_given, named_beside
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.tree import FUNCTIONS, is_of_self
 from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
@@ -114,7 +114,9 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         is_quiet=turn == NOW_AND_THEN and is_quiet(index, call) and has_loops(definition),
         left=flags_left(call, definition.node, given),
         at_intervals=tuple(name for name, item in given if turn and index.regions.intervals.hold(item)),
-        trains_on_device=trains_on_device(index, definition) if turn == NOW_AND_THEN else _steps(index, definition),
+        trains_on_device=trains_on_device(index, definition)
+        if turn == NOW_AND_THEN
+        else _steps(index, call, definition),
         gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
         results=tuple(name for name, item in given if turn and _is_unseen_result(index, item)),
         ends_step=turn == STEP and _ends_step(index, call),
@@ -167,9 +169,15 @@ def _is_made_by(index: SemanticIndex, backward: ast.expr, call: ast.Call, depth:
     return False
 
 
-def _steps(index: SemanticIndex, run: Definition) -> bool:
-    """Whether a file that has to do with a device steps an optimizer that is a class of another file."""
-    return index.kinds.mentions_device and run.file.kinds.own_optimizers.is_step(run.node)
+def _steps(index: SemanticIndex, call: ast.Call, run: Definition) -> bool:
+    """Whether a file that has to do with a device steps an optimizer that is a class of another file.
+
+    Or a class of it runs a step of a base class, whose objects it has: ``class Trainer(Iterations, Models)``, and
+    ``self.iterate()``.
+    """
+    if not index.kinds.mentions_device:
+        return False
+    return is_of_self(call.func) or run.file.kinds.own_optimizers.is_step(run.node)
 
 
 def trains_on_device(index: SemanticIndex, run: Definition | None) -> bool:

@@ -14,7 +14,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.other_files import unpacked
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.summands import summands
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.tree import SyntaxTree, is_of_self
 from tpulint.semantic.values import Kind, Side, Value
 from tpulint.semantic.variables import last_name
 
@@ -189,9 +189,10 @@ class Roles:
         return ()
 
     def _inherited(self, node: ast.Attribute) -> tuple[Inherited, ...]:
-        """The class and the name, for ``self.name`` in a class with a base; the variable for ``dataset.model``.
+        """The class and the name, for ``self.name``; the variable for ``dataset.model``.
 
-        Also the variable of a list, with the place in it, for ``results[-1].loss``.
+        A class beside others may have what these set: ``class Trainer(Iterations, Models)``. Also the variable of a
+        list, with the place in it, for ``results[-1].loss``.
         """
         if isinstance(node.value, ast.Subscript) and isinstance(node.value.value, ast.Name):
             at = node.value.slice
@@ -199,12 +200,15 @@ class Roles:
                 return ()
             name = f"[{self._tree.text(at)}].{node.attr}"
             return tuple((binding, name) for binding in self._flow.reaching(node.value.value))
+        if is_of_self(node.value):  # `self.data.loss`, of an object that another file gives the class
+            owner = self._tree.class_of(node)
+            return () if owner is None else ((owner, f"{node.value.attr}.{node.attr}"),)
         if not isinstance(node.value, ast.Name):
             return ()
         if node.value.id != "self":
             return tuple((binding, node.attr) for binding in self._flow.reaching(node.value))
         owner = self._tree.class_of(node)
-        return ((owner, node.attr),) if owner is not None and owner.bases else ()
+        return () if owner is None else ((owner, node.attr),)
 
 
 def _of_modules(variable: Binding | Inherited) -> frozenset[str]:
@@ -214,8 +218,8 @@ def _of_modules(variable: Binding | Inherited) -> frozenset[str]:
 
 
 def _is_part(variable: Binding | Inherited) -> bool:
-    """Whether it is an attribute of what a variable holds."""
-    return not isinstance(variable, Binding) and isinstance(variable[0], Binding)
+    """Whether it is an attribute of what a variable, or an attribute, holds."""
+    return not isinstance(variable, Binding) and (isinstance(variable[0], Binding) or "." in variable[1])
 
 
 def _is_given_work(call: ast.Call) -> bool:
