@@ -340,3 +340,65 @@ for x in loader:
 )
 def test_tensors_made_on_the_device_and_handed_on(tmp_path: Path, made: str, is_told: bool) -> None:
     agree(tmp_path, "TPU101", train=MADE.format(made=made, mark="  # TPU101" if is_told else ""))
+
+
+ROW = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:{mark}
+            return x
+        return x * 2
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stages = {row}
+
+    def make(self, count):
+        blocks = []
+        for _ in range(count):
+            blocks.append(Block())
+        return nn.Sequential(*blocks)
+
+    def forward(self, x):
+        return self.stages(x)
+
+class Images(torch.utils.data.Dataset):
+    def __getitem__(self, at):
+        return {sample}
+
+net = Net().cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+change = {change}
+for x in torch.utils.data.DataLoader(Images(), batch_size=8, shuffle=True, drop_last=True):
+    loss = net(x.cuda()).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "is_told"),
+    [
+        ("nn.Sequential(Block())", True),
+        ("nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU(), Block())", True),
+        ("nn.Sequential(*[Block() for _ in range(3)])", True),
+        ("nn.Sequential(nn.Sequential(nn.ReLU()), nn.Sequential(Block(), nn.ReLU()))", True),
+        ("self.make(3)", True),
+        ("nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())", False),
+    ],
+)
+def test_what_rows_of_modules_are_given(tmp_path: Path, row: str, is_told: bool) -> None:
+    mark = "  # TPU103" if is_told else ""
+    agree(tmp_path, "TPU103", main=ROW.format(row=row, mark=mark, sample="self.images[at]", change="nn.Identity()"))
+
+
+def test_rows_of_modules_that_change_samples_of_the_host(tmp_path: Path) -> None:
+    text = ROW.format(
+        row="nn.Conv2d(3, 3, 1)", mark="", sample="change(self.images[at])", change="nn.Sequential(Block(), Block())"
+    )
+    agree(tmp_path, "TPU103", main=text)

@@ -84,7 +84,7 @@ class MovedTensors:
                 if at is not None and self._index.kinds.elements.part(whole, (at,)).kind is Kind.HOST:
                     return []  # a list of numbers beside tensors
                 given += ([] if at is None else self._index.kinds.contents.of(whole, at)) or [whole]
-            return [*given, *calls.given_for(function, name)]
+            return [*given, *calls.given_for(function, name), *self._index.module_rows.begun_with(function, name)]
         # What is unpacked of several results, `out, lengths = decoder(x)`, may be a list of numbers.
         is_result = bool(binding.path) and isinstance(binding.value, ast.Call) and not self._is_part(binding)
         is_followed = binding.kind == "loop" or (binding.kind == "assign" and not is_result)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.mixed_precision import MixedPrecision
     from tpulint.semantic.module_body import ModuleBody
     from tpulint.semantic.module_calls import ModuleCalls
+    from tpulint.semantic.module_rows import ModuleRows
     from tpulint.semantic.moved_tensors import MovedTensors
     from tpulint.semantic.moves import Moves
     from tpulint.semantic.number_types import NumberTypes
@@ -219,6 +220,9 @@ class Topics:
 
     module_calls: ModuleCalls = topic("tree", "names", "flow", "definitions")
     """Calls of modules of the file."""
+
+    module_rows: ModuleRows = topic("tree", "names", "flow", "definitions")
+    """Modules that are run one after the other, and what they are given."""
 
     mixed_precision: MixedPrecision = topic("tree", "names", "definitions")
     """Autocast contexts and gradient scalers."""
