@@ -147,7 +147,15 @@ class ImportedClasses:
 
     def _of_parts(self, parts: list[ast.expr], depth: int) -> tuple[Definition, ...]:
         """The classes of the elements of a list of modules, those of torch left out."""
-        return all_of([self.of(part, depth + 1) for part in parts if not self.is_elsewhere(part)])
+        others = (part for part in parts if not self.is_elsewhere(part) and not self._is_made_of_torch(part))
+        return all_of([self.of(part, depth + 1) for part in others])
+
+    def _is_made_of_torch(self, part: ast.expr) -> bool:
+        """Whether a function of this file gives a module of torch: ``conv(3, 8)``, which puts it together."""
+        given = self._results_here(part.func) if isinstance(part, ast.Call) else []
+        made = [self._flow.made(value) if isinstance(value, ast.Name) else () for value in given]
+        whole = [[one.value for one in bound] or [value] for bound, value in zip(made, given, strict=True)]
+        return bool(given) and all(self.is_elsewhere(value) for values in whole for value in values)
 
     def _of_attribute(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:
         """Classes of an attribute of an object whose class another file defines: ``agent.network``."""
