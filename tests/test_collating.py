@@ -757,3 +757,48 @@ def test_trimmed_batches(tmp_path: Path, longest: str, cut: str) -> None:
     """Samples that are padded already, which are cut to the longest of their batch."""
     fillers = TRIMMED.replace("LONGEST", longest).replace("CUT", cut)
     agree(tmp_path, "TPU301,TPU513", main=SETUP + TAKEN, fillers=fillers)
+
+
+KEPT = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+def collate(batch):
+    images, boxes = zip(*batch)
+    most = 0
+    for i, b in enumerate(boxes):
+        FIRST
+        SECOND
+    REST
+    return torch.stack(images), torch.stack([F.pad(b, (0, 0, 0, most - b.shape[0])) for b in boxes])
+
+model = nn.Conv2d(3, 3, 3).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, b in torch.utils.data.DataLoader(data, batch_size=8, shuffle=True, drop_last=True, collate_fn=collate):
+    loss = model(x.cuda()).mean() - b.cuda().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rest"),
+    [
+        ("n = b.shape[0]  # TPU513", "if n > most: most = n", "pass"),
+        ("n = len(boxes[i])  # TPU513", "if most < n: most = n", "pass"),
+        ("pass", "most = max(most, int(b.shape[0]))  # TPU513", "pass"),
+        ("pass", "if b.shape[0] > most: most = b.shape[0]  # TPU513", "pass"),
+        ("n = b.shape[0]", "if n > most: most = n", "most = 64"),
+        ("n = b.shape[0]", "if n > most: most = n", "most = (most + 63) // 64 * 64"),
+        ("n = b.shape[0]", "if n < most: most = n", "pass"),  # the smallest
+        ("n = b.mean()", "if n > most: most = n", "pass"),
+    ],
+)
+def test_largest_length_that_a_loop_keeps(tmp_path: Path, first: str, second: str, rest: str) -> None:
+    text = KEPT.replace("FIRST", first).replace("SECOND", second).replace("REST", rest)
+    agree(tmp_path, "TPU513", main=text)
+    before = (tmp_path / "main.py").read_text()
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU513", ".", cwd=tmp_path)
+    assert (tmp_path / "main.py").read_text() == before

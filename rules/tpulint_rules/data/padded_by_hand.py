@@ -18,6 +18,7 @@ from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._filled_lengths import HOLDING, are_filled_lengths
 from tpulint_rules.data._filled_sizes import filled_by, is_rounding
 from tpulint_rules.data._handed_lengths import leave_where_handed
+from tpulint_rules.data._kept_lengths import use_of_kept
 from tpulint_rules.data._largest_shapes import filled_by_largest
 from tpulint_rules.data._open_paddings import MULTIPLE
 from tpulint_rules.data._trimmed_batches import is_largest_of_samples, trimmed_by
@@ -49,6 +50,8 @@ class _Padding(NamedTuple):
     turn: str
     source: tuple[tuple[Span, str], ...]
     """What makes the batches."""
+    is_kept: bool = False
+    """Whether a loop looks for the largest: this is the length of one sample."""
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
@@ -63,7 +66,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield ctx.finding(
             call,
             f"each {what} is {done} to its {most}: the step is compiled again for each {size} that occurs",
-            None if padding.of_images or padding.is_cut else _fix(ctx, call, found),
+            None if padding.of_images or padding.is_cut or padding.is_kept else _fix(ctx, call, found),
             certainty=Certainty.LIKELY,
             help=_FEW_SIZES if padding.of_images else "",
             related=((ctx.index.span(padding.use), "the size of the batch"), *padding.source),
@@ -101,6 +104,10 @@ def _filled_in(
         if isinstance(call, _LENGTHS):
             is_longest = _is_longest(ctx, call)
             use = _filling(ctx, call, filled_by) if is_longest else filled_by_largest(ctx, call)
+            is_kept = use is None and _is_length(ctx, call)
+            kept = use_of_kept(ctx.index, call, filled_by) if is_kept else None
+            if kept is not None:
+                yield _Padding(call, False, False, kept, turn, source, is_kept=True)
             if use is not None:
                 yield _Padding(call, not is_longest, False, use, turn, source)
             elif turn and (is_longest or is_largest_of_samples(ctx.index, call)):
@@ -198,6 +205,8 @@ def _is_length(ctx: FileContext, node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         if ctx.index.qualified_name(node.func) == "builtins.len":
             return True
+        if ctx.index.qualified_name(node.func) == "builtins.int" and len(node.args) == 1:
+            return _is_length(ctx, node.args[0])
         return isinstance(node.func, ast.Attribute) and node.func.attr == "size" and len(node.args) == 1
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
