@@ -74,12 +74,15 @@ def collect_on_device(
     torch = torch_text(fix, index, filled.loop)
     target = index.text(filled.target)
     name = target
-    if not filled.is_new:
+    is_dead = _is_dead(index, filled)
+    if not filled.is_new and not is_dead:
         name = _list_of_steps(index, filled.target, filled.loop, before)
         for append in filled.appends:
             fix.replace(append.target, name)
     for read in filled.reads:
         keep_on_device(fix, index, read, "" if index.scalars.is_scalar(read.tensor) else ".reshape(())")
+    if is_dead:
+        return
     # Names of a comprehension are its own; only what is used within must not be called the same.
     at, value = ("at", "value") if name not in ("at", "value") else ("begin", "number")
     chunk = f"{torch}.stack({name}[{at} : {at} + {CHUNK}]).tolist()"
@@ -121,6 +124,16 @@ def _list_of_steps(index: SemanticIndex, target: ast.expr, loop: LoopNode, befor
         name += "_"
     before.append(f"{name} = []")
     return name
+
+
+def _is_dead(index: SemanticIndex, filled: FilledList) -> bool:
+    """Whether a function looks nowhere at a list that it makes and fills: the numbers are not needed at all."""
+    target, function = filled.target, index.function_of(filled.loop)
+    if function is None or not isinstance(target, ast.Name):
+        return False
+    bindings, filling = index.names.bindings(target), {append.target for append in filled.appends}
+    is_own = all(isinstance(one.value, ast.List) and index.function_of(one.node) is function for one in bindings)
+    return bool(bindings) and is_own and all(load in filling for load in index.names.loads_of(target))
 
 
 def _is_read_behind(index: SemanticIndex, filled: FilledList) -> bool:
