@@ -402,3 +402,60 @@ def test_rows_of_modules_that_change_samples_of_the_host(tmp_path: Path) -> None
         row="nn.Conv2d(3, 3, 1)", mark="", sample="change(self.images[at])", change="nn.Sequential(Block(), Block())"
     )
     agree(tmp_path, "TPU103", main=text)
+
+
+HEAD = """\
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1)
+
+    def forward(self, x, labels=None):
+        out = self.conv(x)
+        labels = labels.cpu().data{mark}
+        return out.sum() * int((labels.sum(dim=1) > 0).sum())
+"""
+LISTED = """\
+from torch import nn
+from head import Head
+from parts import unknown
+
+def conv(i, o):
+    stage = nn.Sequential()
+    stage.add_module("conv", nn.Conv2d(i, o, 3))
+    return stage
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([{part}, Head()])
+
+    def forward(self, x, labels=None):
+        for i, part in enumerate(self.parts):
+            if i in [1]:
+                x = part(x, labels)
+            else:
+                x = part(x)
+        return x
+"""
+TRAINED = """\
+import torch
+from net import Net
+
+net = Net().cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in torch.utils.data.DataLoader(data, batch_size=8, shuffle=True, drop_last=True):
+    loss = net(x.cuda(), y.cuda())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("part", "is_told"), [("nn.ReLU()", True), ("conv(3, 3)", True), ("unknown(3)", False)])
+def test_modules_of_another_file_beside_what_a_function_makes(tmp_path: Path, part: str, is_told: bool) -> None:
+    head = HEAD.format(mark="  # TPU101" if is_told else "")
+    agree(tmp_path, "TPU101", head=head, net=LISTED.format(part=part), train=TRAINED)
