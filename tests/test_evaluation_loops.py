@@ -1080,3 +1080,59 @@ def test_attacks_behind_a_flag(tmp_path: Path, mode: str, change: str, is_told: 
     marks = ("  # TPU302", "  # TPU104") if is_told else ("", "")
     text = text.replace("in loader:", f"in loader:{marks[0]}").replace(".sum().item()", f".sum().item(){marks[1]}")
     agree(tmp_path, "TPU302,TPU104", main=text)
+
+
+RATED = """\
+import numpy as np
+import torch
+
+device = torch.device("cuda")
+
+def test(model, users):
+    items = model.items()
+    total = 0
+    for i in range(10):
+        batch = torch.LongTensor(np.array(users[i * 8 : (i + 1) * 8])).to(device)
+        rates = model.rating(batch, items){read}
+        total += rates.sum()
+    return total
+"""
+RATING = """\
+import torch
+from torch import nn
+from rates import test
+
+class Ratings(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(80, 4))
+
+    def items(self):
+        return self.weight * 2
+
+    def rating(self, users, items):
+        return self.weight[users] @ items.t()
+
+    def forward(self, users):
+        return self.weight[users].sum(1).mean()
+
+device = torch.device("cuda")
+model = Ratings().to(device)
+optimizer = torch.optim.Adam(model.parameters())
+for epoch in range(10):
+    for users in torch.utils.data.DataLoader(data, batch_size=8, shuffle=True, drop_last=True):
+        loss = model(users.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    test(model, list(range(80)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "is_told"),
+    [(".detach().cpu()", True), (".detach().cpu().numpy()", True), (".detach()", False), (".cpu()", False)],
+)
+def test_results_that_are_cut_off_and_read(tmp_path: Path, read: str, is_told: bool) -> None:
+    """Neither `eval()` nor `no_grad`: what is read without its gradient is evaluated."""
+    agree(tmp_path, "TPU101", rates=RATED.format(read=f"{read}{'  # TPU101' if is_told else ''}"), train=RATING)

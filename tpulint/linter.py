@@ -63,7 +63,7 @@ class Surroundings(NamedTuple):
             or call.is_quiet
             or call.replaces
             or call.trains_on_device
-            or any(kind == "LOADER" for _, kind, _ in call.arguments)
+            or any(kind == "LOADER" or (kind == "MODULE" and side == "DEVICE") for _, kind, side in call.arguments)
             for call in self.calls
         )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _WORDS = (*WORDS_OF_CALLERS, "loader", ".step(", "optimizer_step(")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "train(mode=False")
 _READS = ("item", "numpy", "cpu", "tolist")
+_CUT_OFF = (".detach().",)
 """Methods by which an agent gets what it does from the device."""
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""
@@ -51,8 +52,9 @@ class Drivers:
         self._definitions = definitions
         self._imported = imported
         self._regions = regions
+        reads = any(f".{name}(" in tree.source.text for name in _READS)
         self._may_evaluate = tree.source.has_any(_EVALUATES) or (
-            bool(regions.step_loops) and any(f".{name}(" in tree.source.text for name in _READS)
+            reads and (bool(regions.step_loops) or tree.source.has_any(_CUT_OFF))
         )
         """Whether the file itself may run anything without gradients, or for what it reads alone."""
         self.loops: dict[LoopNode, Driver] = {}
@@ -135,8 +137,21 @@ class Drivers:
             return
         if here is not None:
             evaluating.extend((loop, call) for loop in self._evaluating(loops, self._regions, here))
-        elif self._regions.evaluation.switches.is_under_no_grad(call) and self._regions.evaluation.runs.computes(call):
+        elif self._records_nothing(call) and self._regions.evaluation.runs.computes(call):
             evaluating.extend((loop, call) for loop in loops)
+
+    def _records_nothing(self, call: ast.Call) -> bool:
+        """Whether no gradient is wanted of a call, under ``no_grad`` or by what is read: ``f(x).detach().cpu()``."""
+        if self._regions.evaluation.switches.is_under_no_grad(call):
+            return True
+        methods: list[str] = []
+        node: ast.AST | None = call
+        while isinstance(asked := self._tree.parents.get(node), ast.Attribute):  # type: ignore[arg-type]
+            methods.append(asked.attr)
+            node = self._tree.parents.get(asked)
+            if not isinstance(node, ast.Call) or node.func is not asked:
+                break
+        return methods[:1] == ["detach"] and not set(methods).isdisjoint(_READS)
 
     def _may_matter(self, found: Definition) -> bool:
         """Whether a function of another file may train, or run a model without gradients, here or there."""
