@@ -208,7 +208,9 @@ class Roles:
         if node.value.id != "self":
             return tuple((binding, node.attr) for binding in self._flow.reaching(node.value))
         owner = self._tree.class_of(node)
-        return () if owner is None else ((owner, node.attr),)
+        if owner is None or (not owner.bases and self._definitions.method(owner, node.attr) is not None):
+            return ()
+        return ((owner, node.attr),)
 
 
 def _of_modules(variable: Binding | Inherited) -> frozenset[str]:
