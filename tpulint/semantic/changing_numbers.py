@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.capped_numbers import goes_to_bound
 from tpulint.semantic.drawn_arrays import DrawnArrays
-from tpulint.semantic.drawn_numbers import drawn_tensor, draws_one, is_draw
+from tpulint.semantic.drawn_numbers import drawn_places, drawn_tensor, draws_one, is_draw
 from tpulint.semantic.growing_numbers import adds_to_itself, goes_round, grows
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.numbered_turns import numbers_turns
@@ -220,8 +221,7 @@ class ChangingNumbers:
         if name in ("builtins.min", "builtins.max") and len(call.args) > 1:
             causes = [self.cause(item, depth + 1) for item in call.args]
             drawn = next((found for found in causes if is_draw(self._index, found)), None)
-            # `min(length, rest)` is the length in all turns but the last.
-            return drawn or (causes[0] if all(causes) else None)
+            return drawn or (causes[0] if all(causes) else goes_to_bound(self._index, call, causes))
         if name in _OF_SEVERAL and len(call.args) == 1:
             found = self.cause(call.args[0], depth + 1)
             return found if is_draw(self._index, found) else self._arrays.draw(call.args[0], self._is_in_turn)
@@ -292,6 +292,9 @@ class ChangingNumbers:
     def _bind(self, binding: Binding, depth: int) -> ast.AST | None:
         index = self._index
         if binding.kind == "loop":
+            drawn = drawn_places(index, binding)
+            if drawn is not None and self._is_in_turn(drawn) and binding.statement not in index.turn_code.loops:
+                return drawn
             return binding.node if self.separates_turns(binding.statement) and numbers_turns(index, binding) else None
         if binding.kind == "parameter":
             if not isinstance(binding.statement, FUNCTIONS):

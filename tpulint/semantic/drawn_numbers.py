@@ -7,6 +7,7 @@ import ast
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.bindings import Binding
 
 _DRAWS = frozenset({
     "random.random", "random.randint", "random.randrange", "random.uniform", "random.choice", "random.gauss",
@@ -22,6 +23,9 @@ _ONE_NUMBER = {
     "numpy.random.geometric": 1, "numpy.random.poisson": 1, "numpy.random.binomial": 2,
 }  # fmt: skip
 """Most arguments with which a draw of NumPy is a single number."""
+_SEVERAL = frozenset({"random.sample", "random.choices", "numpy.random.permutation", "numpy.random.choice"})
+"""Calls that draw several of what they are given, or put it into another order."""
+_NUMBERED = frozenset({"builtins.range", "numpy.arange", "builtins.len"})
 _CASTS = frozenset({"long", "int", "float", "squeeze"})
 """Methods of a tensor of one number that give the same number."""
 
@@ -44,3 +48,31 @@ def drawn_tensor(index: SemanticIndex, node: ast.expr) -> ast.Call | None:
         node = node.func.value
     name = index.qualified_name(node.func) if isinstance(node, ast.Call) else None
     return node if isinstance(node, ast.Call) and name in ("torch.randint", "torch.rand") else None
+
+
+def drawn_places(index: SemanticIndex, binding: Binding) -> ast.Call | None:
+    """The draw whose numbers a loop goes through: ``for c in random.sample(range(9), 3)``."""
+    node = None if binding.path else _made(index, binding.value)
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):  # `permutation(9)[:3]`
+        node = _made(index, node.value)
+    if not isinstance(node, ast.Call) or not node.args or index.qualified_name(node.func) not in _SEVERAL:
+        return None
+    return node if _are_numbers(index, node.args[0]) else None
+
+
+def _are_numbers(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether elements of ``range(n)``, or as many numbers as ``n`` or ``len(rows)`` says, are drawn."""
+    made = _made(index, node)
+    if not isinstance(made, ast.Call):
+        return isinstance(made, ast.Constant) and isinstance(made.value, int)
+    name = index.qualified_name(made.func)
+    if name == "builtins.list":
+        return len(made.args) == 1 and _are_numbers(index, made.args[0])
+    return name in _NUMBERED
+
+
+def _made(index: SemanticIndex, node: ast.expr | None) -> ast.expr | None:
+    """What a variable is set to, once."""
+    bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    is_one = len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path
+    return bindings[0].value if is_one else node
