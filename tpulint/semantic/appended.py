@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from tpulint.semantic.creations import ANY_ELEMENT
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
@@ -29,7 +30,7 @@ class Appended:
         calls = self._calls.get(creation.node, ()) if len(creation.path) == 1 else ()
         in_loop = any(self._index.tree.loop_of(call) is not None for call in calls)
         for at, call in enumerate(calls):
-            if in_loop or creation.path[0] == f"[{at}]":
+            if in_loop or creation.path[0] in (f"[{at}]", ANY_ELEMENT):
                 yield call.args[0]
 
     @cached_property

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.creations import Creation
+from tpulint.semantic.batch_loops import gone_through
+from tpulint.semantic.creations import ANY_ELEMENT, Creation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+_LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
 
 def entries(node: ast.AST) -> list[tuple[ast.expr | None, ast.expr]]:
@@ -27,24 +30,54 @@ def entries_named(creation: Creation) -> Iterator[ast.expr]:
     if isinstance(creation.node, ast.List | ast.Tuple) and wanted.startswith("["):
         items = enumerate(creation.node.elts)
         yield from (item for at, item in items if wanted == f"[{at}]" or not wanted[1:-1].isdigit())
+    if isinstance(creation.node, ast.ListComp | ast.GeneratorExp) and (wanted.startswith("[") or wanted.isdecimal()):
+        yield creation.node.elt  # be it unpacked: `train, test = [make(part) for part in parts]`
     for key, value in entries(creation.node) if wanted.startswith("[") else ():
         if key is None or (isinstance(key, ast.Constant) and f"[{key.value!r}]" == wanted):
             yield value
 
 
-def elements_of_loop(index: SemanticIndex, creation: Creation) -> Iterator[ast.expr]:
-    """What the target of a loop may be that goes through lists which are written out: ``for i, x in enumerate(xs)``."""
+def elements_of_loop(index: SemanticIndex, creation: Creation) -> Iterator[tuple[ast.expr, tuple[str, ...]]]:
+    """What the target of a loop may be that goes through lists, by the lists and the part: any element of them.
+
+    ``for i, (x, y) in enumerate(zip(xs, ys))``
+    """
     target = creation.node
     bindings = index.names.bindings(target) if isinstance(target, ast.Name) and not creation.path else ()
     for binding in bindings:
-        source, path = binding.value, binding.path
-        name = index.qualified_name(source.func) if isinstance(source, ast.Call) else None
-        if binding.node is not target or binding.kind != "loop":
+        if binding.node is not target or binding.kind != "loop" or binding.value is None:
             continue
-        if isinstance(source, ast.Call) and path and name in ("builtins.enumerate", "builtins.zip"):
-            at = 0 if name == "builtins.enumerate" else path[0]
-            is_counter = name == "builtins.enumerate" and path[0] != 1
-            source, path = None if is_counter or at >= len(source.args) else source.args[at], path[1:]
-        for made in index.moves.creations.of(source) if source is not None and not path else ():
-            if isinstance(made.node, ast.List | ast.Tuple) and not made.path:
-                yield from made.node.elts
+        listed = _list_dealt_out(index, binding.value, binding.path)
+        if listed is not None:
+            source, path = listed
+            made = index.moves.creations.of(source)
+            if any(isinstance(one.node, _LISTS) or _comes_from_elsewhere(index, one) for one in made):
+                yield source, (ANY_ELEMENT, *map(str, path))
+
+
+def _comes_from_elsewhere(index: SemanticIndex, creation: Creation) -> bool:
+    """Whether a list is a part of what a function of another file gives: ``loaders, names = make_loaders()``."""
+    is_part = isinstance(creation.node, ast.Call) and bool(creation.path)
+    return is_part and isinstance(creation.node, ast.Call) and bool(index.imported.all_called(creation.node))
+
+
+def _list_dealt_out(
+    index: SemanticIndex, node: ast.expr, path: tuple[int, ...]
+) -> tuple[ast.expr, tuple[int, ...]] | None:
+    """The list of which a loop gives a target the elements, or a part of each."""
+    while isinstance(node, ast.Call):
+        name = index.qualified_name(node.func)
+        if name == "builtins.enumerate":
+            at, is_known = 0, path[:1] == (1,)
+        elif name == "builtins.zip":
+            at, is_known = (path[0], True) if path else (0, False)
+        else:
+            around = gone_through(node)  # `tqdm(loaders)`
+            if len(around) != 1:
+                return None
+            node = around[0]
+            continue
+        if not is_known or not 0 <= at < len(node.args):
+            return None
+        node, path = node.args[at], path[1:]
+    return (node, path) if all(at >= 0 for at in path) else None

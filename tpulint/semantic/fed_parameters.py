@@ -136,6 +136,9 @@ class FedParameters:
         elif (changed := batches_of(node)) is not None:
             if not path:
                 self._note(changed, turn, depth + 1)
+        elif isinstance(node, ast.Tuple):  # `self.model, self.loader = model, loader`
+            if path and path[0].isdecimal() and int(path[0]) < len(node.elts):
+                self._note(node.elts[int(path[0])], turn, depth + 1, path[1:])
         elif isinstance(node, ast.Subscript):
             at = f"[{node.slice.value!r}]" if isinstance(node.slice, ast.Constant) else ANY
             self._note(node.value, turn, depth + 1, (at, *path))

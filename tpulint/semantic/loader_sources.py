@@ -9,6 +9,7 @@ from functools import cached_property
 from tpulint.records import NamedTuple
 from tpulint.semantic.batch_loops import gone_through
 from tpulint.semantic.drawn_parameters import drawn_by
+from tpulint.semantic.entries import elements_of_loop
 from tpulint.semantic.fed_parameters import ANY, Handed, fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.lightning_loaders import sources_of_lightning
@@ -156,6 +157,9 @@ class LoaderSources:
     def _calls_behind(self, node: ast.expr, path: _Path, depth: int) -> Iterator[_Call]:
         for creation in self._contained.of(node, path):
             call = creation.node
+            if depth <= _DEPTH:
+                for item, part in elements_of_loop(self._index, creation):
+                    yield from self._calls_behind(item, part, depth + 1)
             if not isinstance(call, ast.Call) or depth > _DEPTH:
                 continue
             if self._index.imported.all_called(call):

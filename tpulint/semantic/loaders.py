@@ -250,7 +250,7 @@ class Loaders:
             reached[source, part] = depth
             for creation in self._contained.of(source, part):
                 node = creation.node
-                waiting.extend((item, (), depth + 1) for item in elements_of_loop(self._index, creation))
+                waiting.extend((item, at, depth + 1) for item, at in elements_of_loop(self._index, creation))
                 changed = None if creation.path else batches_of(node)
                 if changed is not None:
                     waiting.append((changed, (), depth + 1))
