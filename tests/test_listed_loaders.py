@@ -102,3 +102,31 @@ def test_parts_of_batches(tmp_path: Path) -> None:
             optimizer.step()
     """
     agree(tmp_path, "TPU516", main=text)
+
+
+@pytest.mark.parametrize(
+    ("order", "places", "is_told"),
+    [
+        ("torch.randperm(len(self.data)).tolist()", "0, len(order), self.size", True),
+        ("list(range(len(self.data)))", "0, len(self.data), self.size", True),
+        ("torch.randperm(len(self.data)).tolist()", "0, len(order) - self.size + 1, self.size", False),
+        ("torch.randperm(len(self.data)).tolist()[:640]", "0, len(order), self.size", False),
+        ("torch.randperm(self.size * 20).tolist()", "0, self.size * 20, self.size", False),
+    ],
+)
+def test_samplers_that_yield_slices(tmp_path: Path, order: str, places: str, is_told: bool) -> None:
+    text = f"""{SETUP}
+    from torch.utils.data import DataLoader
+    class Batches:
+        def __init__(self, data, size):
+            self.data, self.size = data, size
+        def __iter__(self):
+            order = {order}
+            for i in range({places}):
+                yield order[i : i + self.size]
+    for x, y in DataLoader(data, batch_sampler=Batches(data, 32)):{"  # TPU501" * is_told}
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU501", main=text)

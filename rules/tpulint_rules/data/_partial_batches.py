@@ -12,11 +12,16 @@ from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.repeated_batches import loops_of_batch
 from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.variables import last_name
 
 _FLAGS = frozenset({"train", "is_train", "training", "is_training", "for_training"})
 """Parameters that say whether the loaders of the training are to be made."""
 _PHASES = _FLAGS | {"phase", "split", "mode", "stage", "subset", "partition"}
 """The same, and those that say of what the samples are for which a loader is made."""
+_PLACES = 3
+"""What ``range(0, n, size)`` is given."""
+_DATA = frozenset({"data_source", "dataset", "data"})
+"""Attributes under which samplers keep the samples."""
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:
@@ -302,3 +307,39 @@ def rest_handed_on(index: SemanticIndex, function: FunctionNode) -> ast.If | Non
         if is_rest and "drop_last" not in index.text(holder.test):
             return holder
     return None
+
+
+def last_slice_handed_on(index: SemanticIndex, function: FunctionNode) -> ast.Yield | None:
+    """Where a generator yields all slices of a list: ``for i in range(0, len(rows), n): yield rows[i : i + n]``.
+
+    The last is shorter; not so where the list itself was cut, or the loop may end or go on before.
+    """
+    for node in index.tree.nodes_in(function, ast.Yield, functions=False):
+        statement = index.statement_of(node)
+        loop, value = index.parent(statement), node.value if isinstance(node, ast.Yield) else None
+        if not isinstance(loop, ast.For) or not isinstance(value, ast.Subscript) or not isinstance(loop.iter, ast.Call):
+            continue
+        cut, places = value.slice, loop.iter.args
+        is_counted = index.qualified_name(loop.iter.func) == "builtins.range" and len(places) == _PLACES
+        if not is_counted or not isinstance(cut, ast.Slice) or not isinstance(cut.upper, ast.BinOp) or cut.step:
+            continue
+        at, size, whole = index.text(loop.target), index.text(places[2]), places[1]
+        is_next = isinstance(cut.upper.op, ast.Add) and {index.text(cut.upper.left), index.text(cut.upper.right)}
+        is_whole = isinstance(whole, ast.Call) and index.qualified_name(whole.func) == "builtins.len"
+        if not is_whole or cut.lower is None or index.text(cut.lower) != at or is_next != {at, size}:
+            continue
+        ends = index.tree.nodes_in(loop, ast.Break, ast.Continue, functions=False)
+        if isinstance(node, ast.Yield) and not any(True for _ in ends) and not _is_cut(index, whole):
+            return node
+    return None
+
+
+def _is_cut(index: SemanticIndex, count: ast.expr) -> bool:
+    """Whether the list may be cut whose length is asked for, ``order = order[:n // size * size]``."""
+    given = count.args[0] if isinstance(count, ast.Call) and len(count.args) == 1 else None
+    if not isinstance(given, ast.Name):
+        return not isinstance(given, ast.Attribute) or last_name(given) not in _DATA
+    bindings = index.flow.reaching(given)
+    made = [one.value for one in bindings if one.kind == "assign" and not one.path and one.value is not None]
+    parts = [part for value in made for part in ast.walk(value)]
+    return len(made) != 1 or len(bindings) != 1 or any(isinstance(p, ast.Slice | ast.operator) for p in parts)

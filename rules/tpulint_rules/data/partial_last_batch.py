@@ -17,6 +17,7 @@ from tpulint_rules.data._partial_batches import (
     gives_others,
     is_given,
     is_left_out_by_loops,
+    last_slice_handed_on,
     may_be_partial,
     may_make_others,
     phases_trained,
@@ -136,9 +137,10 @@ def _hands_on_rest(ctx: FileContext, call: ast.Call) -> bool:
     elsewhere = index.imported.called(call) if here is None else None
     owner = Definition(index, here) if here is not None else elsewhere
     found = None if owner is None or not owner.is_class else method(owner, "__iter__")
-    return (
-        found is not None and isinstance(found.node, FUNCTIONS) and rest_handed_on(found.file, found.node) is not None
-    )
+    if found is None or not isinstance(found.node, FUNCTIONS):
+        return False
+    handed_on = rest_handed_on(found.file, found.node) or last_slice_handed_on(found.file, found.node)
+    return handed_on is not None
 
 
 def _is_shuffled(loader: Loader) -> bool:
