@@ -60,3 +60,17 @@ def test_drawn_places(tmp_path: Path, places: str, is_told: bool) -> None:
 def test_places_that_are_drawn_once(tmp_path: Path) -> None:
     text = f"{SETUP}\n    import random\n    places = random.sample(range(9), 3)" + LOOP
     agree(tmp_path, "TPU201", main=f"{text}    for c in places:\n            x[:, c] = 0\n")
+
+
+@pytest.mark.parametrize(
+    ("functions", "given", "is_told"),
+    [
+        ("[torch.sin, torch.cos, torch.tanh]", "x", True),
+        ("[torch.sin, torch.cos]", "x", False),
+        ("unknown", "x", False),
+        ("[torch.sin, torch.cos, torch.tanh]", "y", False),  # of the host
+    ],
+)
+def test_functions_that_are_drawn(tmp_path: Path, functions: str, given: str, is_told: bool) -> None:
+    line = f"    other = random.choice({functions})({given}){'  # TPU206' * is_told}\n"
+    agree(tmp_path, "TPU206", main=f"{SETUP}{LOOP}{line}")

@@ -25,6 +25,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     nodes: list[ast.IfExp | ast.If] = [*index.turn_code.nodes(ast.IfExp), *index.turn_code.nodes(ast.If)]
     yield from _layers_chosen(ctx)
     yield from _branches_in_a_row(ctx, nodes)
+    yield from _functions_chosen(ctx)
     for node in nodes:
         turn = index.turn_code.turn_of(node)
         if turn is None or index.turn_code.loop_within(node) is None:
@@ -95,6 +96,24 @@ def _layers_chosen(ctx: FileContext) -> Iterator[Finding]:
             certainty=Certainty.LIKELY,
             related=() if index.tree.encloses(node, draw) else ((index.span(draw), "drawn here"),),
         )
+
+
+def _functions_chosen(ctx: FileContext) -> Iterator[Finding]:
+    """``random.choice([flip, turn, fade])(x)`` of a tensor of the device."""
+    index = ctx.index
+    for draw in index.calls_to("random.choice"):
+        call = index.parent(draw)
+        turn = index.turn_code.turn_of(draw)
+        if turn is None or not isinstance(call, ast.Call) or call.func is not draw or len(draw.args) != 1:
+            continue
+        made = [one.node for one in index.moves.creations.of(draw.args[0])]
+        is_many = len(made) == 1 and isinstance(made[0], ast.List | ast.Tuple) and len(made[0].elts) > _FEW
+        if is_many and any(map(index.is_device_tensor, call.args)):
+            yield ctx.finding(
+                draw,
+                f"a random number chooses, in every {turn}, which function runs: each choice is compiled",
+                certainty=Certainty.LIKELY,
+            )
 
 
 def _has_two_outcomes(draw: ast.Call) -> bool:
