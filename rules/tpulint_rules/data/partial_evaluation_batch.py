@@ -9,13 +9,8 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
-from tpulint_rules.data._partial_batches import (
-    chosen_for_training,
-    is_left_out_by_loops,
-    is_partial_unshuffled,
-    may_be_partial,
-    phases_trained,
-)
+from tpulint_rules.data._loader_phases import chosen_for_training, phases_trained
+from tpulint_rules.data._partial_batches import is_left_out_by_loops, is_partial_unshuffled, may_be_partial
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

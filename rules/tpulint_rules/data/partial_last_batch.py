@@ -11,18 +11,10 @@ from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.derived_loaders import takes_argument
 from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
+from tpulint_rules.data._batch_rests import last_slice_handed_on, rest_handed_on
 from tpulint_rules.data._counted_samples import count_what_is_left
-from tpulint_rules.data._partial_batches import (
-    chosen_for_training,
-    gives_others,
-    is_given,
-    is_left_out_by_loops,
-    last_slice_handed_on,
-    may_be_partial,
-    may_make_others,
-    phases_trained,
-    rest_handed_on,
-)
+from tpulint_rules.data._loader_phases import chosen_for_training, may_make_others, phases_trained
+from tpulint_rules.data._partial_batches import gives_others, is_given, is_left_out_by_loops, may_be_partial
 
 _BATCH_SAMPLERS = ("torch.utils.data.BatchSampler", "torch.utils.data.sampler.BatchSampler")
 _MESSAGE = (

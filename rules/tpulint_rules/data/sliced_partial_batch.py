@@ -10,9 +10,9 @@ from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import LOOPS, LoopNode
 from tpulint.semantic.batch_makers import BatchMaker
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.data._batch_rests import rest_handed_on
 from tpulint_rules.data._batch_sizes import counts_batches
 from tpulint_rules.data._cut_batches import remainder, remainder_made
-from tpulint_rules.data._partial_batches import rest_handed_on
 
 _LEFT_OUT = "Up to one batch less one of the samples take no part in each epoch."
 _HELP = "pad the last batch and give the padding no weight in the loss, or leave it out"
