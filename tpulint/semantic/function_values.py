@@ -153,7 +153,8 @@ class FunctionValues:
     def given_by_any(self, node: ast.Call, path: Path, depth: int) -> Value:
         """What a call gives that runs one of several functions of this file, where all give the like."""
         several = self._definitions.functions_of_several(node)
-        values = [self.given_here(one, node, path, depth) for one in several]
+        # The only one that is known, as a default is, need not be the one that runs.
+        values = [self.given_here(one, node, path, depth) for one in several] if len(several) > 1 else [UNKNOWN]
         is_known = all(value.kind is not Kind.UNKNOWN for value in values)
         return join(values)._replace(certain=False) if is_known else UNKNOWN
 
