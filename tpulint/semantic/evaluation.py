@@ -5,22 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence, Set
 
+from tpulint.semantic.batch_functions import BatchFunctions
 from tpulint.semantic.batch_loops import BatchLoops
+from tpulint.semantic.carried_turns import CarriedTurns
 from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.gradient_switches import GradientSwitches
-from tpulint.semantic.kinds import Kind, Kinds, Side
+from tpulint.semantic.host_runs import HostRuns
+from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.left_out import stands_in_unit_test
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
-from tpulint.semantic.unmoved_models import UnmovedModels
 from tpulint.semantic.walks import goes_along
 
 _MOVES = frozenset({"to", "cuda"})
-_UPLOADS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 
 
 class Evaluation:
@@ -45,8 +46,9 @@ class Evaluation:
         self.switches = GradientSwitches(tree, names, kinds, definitions, outside)
         self.runs = ModuleRuns(tree, names, kinds, definitions, events)
         self.batches = BatchLoops(tree, names, kinds, events, self.runs)
-        self._unmoved = UnmovedModels(tree, names, definitions)
-        self._once: dict[FunctionNode, frozenset[bool]] = {}
+        self.host_runs = HostRuns(tree, names, kinds, definitions, self.runs)
+        self._carried = CarriedTurns(tree, flow, definitions, events, self.runs)
+        self._batch_functions = BatchFunctions(tree, definitions, events, self.switches, self.runs)
         self._run_by_others = {call.function for call in outside if call.turn == STEP}
         self._run_by_steps: Set[FunctionNode] = frozenset()
 
@@ -95,7 +97,7 @@ class Evaluation:
             is_of_batches = self.batches.takes_batches(loop) or self._moves_parts(loop)
             if not (self._hands_on_batches(loop) if is_of_batches else self._goes_on(loop, step_loops)):
                 return False
-        if self.batches.goes_through_modules(loop) or self.is_on_host(loop) or self._is_of_one_batch(loop):
+        if self.batches.goes_through_modules(loop) or self.host_runs.are_in(loop) or self._is_of_one_batch(loop):
             return False
         if goes_along(self._tree, self._names, loop):
             return False
@@ -126,7 +128,7 @@ class Evaluation:
         is_forward = function is not None and function.name == "forward" and owner is not None
         if not is_forward or owner is None or not self._definitions.is_module_class(owner):
             return False
-        return self.batches.goes_through_given(loop) and not self._goes_on_by_itself(loop)
+        return self.batches.goes_through_given(loop) and not self._carried.by_module(loop)
 
     def _is_of_step(self, loop: LoopNode) -> bool:
         return self._tree.function_of(loop) in self._run_by_steps
@@ -185,11 +187,7 @@ class Evaluation:
             return False
         if self._is_of_forward(loop, step_loops):
             return False
-        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
-        return any(
-            self._events.holder_of(call) is loop and self._is_carried(call, loop) and self._leads_to_run(call)
-            for call in calls
-        )
+        return self._carried.by_function(loop)
 
     def _draws_nothing(self, loop: LoopNode, step_loops: Set[LoopNode]) -> bool:
         """Whether a loop goes on from its own results, where no loader of a framework sets the boundaries.
@@ -199,25 +197,7 @@ class Evaluation:
         if self.batches.takes_batches(loop):
             return False
         is_quiet = self.switches.is_under_no_grad(loop) or self.switches.is_called_so(loop)
-        return is_quiet and (self._goes_on_by_itself(loop) or self._goes_on(loop, step_loops))
-
-    def _goes_on_by_itself(self, loop: LoopNode) -> bool:
-        """Whether each turn gives a module what it made in the turn before: ``logits = model(tokens)``."""
-        calls = (node for node in self._tree.nodes_in(loop, ast.Call, functions=False) if isinstance(node, ast.Call))
-        return any(self.runs.is_run(call) and self._is_carried(call, loop) for call in calls)
-
-    def _leads_to_run(self, call: ast.Call) -> bool:
-        function = self._definitions.function_called(call)
-        functions = [] if function is None else [function, *self._events.of(function).functions]
-        return any(self.runs.is_in(one) or self.runs.calls_part(one) for one in functions)
-
-    def _is_carried(self, call: ast.Call, loop: LoopNode) -> bool:
-        """Whether a call is given what a variable holds of the turn before."""
-        tree, statement = self._tree, self._tree.statement_of(call)
-        given = (item for item in (*call.args, *(one.value for one in call.keywords)) if isinstance(item, ast.Name))
-        bound = (binding.statement for name in given for binding in self._flow.reaching(name))
-        made = (one for one in bound if isinstance(one, ast.stmt) and tree.encloses(loop, one))  # no comprehension
-        return any(tree.start(one) >= tree.start(statement) for one in made)
+        return is_quiet and (self._carried.by_module(loop) or self._goes_on(loop, step_loops))
 
     def _is_left_open(self, call: ast.Call) -> bool:
         """Whether a method that a call gives something has no body: ``self.metrics_of(batch)``."""
@@ -254,7 +234,7 @@ class Evaluation:
         behind it goes backwards, through a loss of all batches. A text that a model goes on with is such a loop, too.
         """
         tree = self._tree
-        if not self.batches.takes_batches(loop) and not self._goes_on_by_itself(loop):
+        if not self.batches.takes_batches(loop) and not self._carried.by_module(loop):
             return False
         statement: ast.stmt = loop
         while True:
@@ -289,76 +269,10 @@ class Evaluation:
             statement = holder
         return is_chosen and is_behind
 
-    def is_on_host(self, loop: LoopNode | Comprehension) -> bool:
-        """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.
-
-        In a file that moves nothing, it must be too where it is given what was made on the host; a model that a
-        function makes for itself must be where that moves nothing to run it.
-        """
-        moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in self._tree.calls)
-        if self._runs_unmoved(loop):
-            return True
-        for node in self._tree.nodes_in(loop, ast.Call, functions=False):
-            if self.runs.is_run(node):
-                if not moves and any(map(self._is_made_on_host, node.args)):
-                    return True
-                outer: ast.AST = node
-                while isinstance(parent := self._tree.parents[outer], ast.Subscript | ast.Attribute):
-                    outer = parent
-                if isinstance(outer, ast.Attribute) and outer.attr == "numpy":
-                    return True
-        return False
-
-    def _runs_unmoved(self, loop: LoopNode | Comprehension) -> bool:
-        """Whether all models that a loop runs were left on the host, and so was whatever they are given."""
-        calls = [call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self.runs.is_run(call)]
-        if not calls or self._kinds.default_side is not Side.HOST:
-            return False
-        function = self._tree.function_of(loop)
-        inside = self._tree.nodes_in(function, ast.Attribute, functions=False) if function is not None else ()
-        moves = any(isinstance(node, ast.Attribute) and node.attr in _MOVES for node in inside)
-        return not moves and all(self._unmoved.has(call.func) for call in calls)
-
-    def _is_made_on_host(self, node: ast.expr) -> bool:
-        """Whether a tensor is made of an array or of numbers, and lies where it was made."""
-        if self._kinds.value(node).side is not Side.HOST:
-            return False
-        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
-        values = [binding.value for binding in bindings] or [node]
-        return all(isinstance(item, ast.Call) and self._names.qualified(item.func) in _UPLOADS for item in values)
-
     def runs_once(self, function: FunctionNode, *, without_gradient: bool) -> bool:
-        """Whether a function runs a module, in no loop of its own, and no backward pass."""
-        if function not in self._once:
-            self._once[function] = frozenset()  # a function that calls itself
-            self._once[function] = self._find_runs(function)
-        return without_gradient in self._once[function]
-
-    def _find_runs(self, function: FunctionNode) -> frozenset[bool]:
-        """Whether the first module that a function runs is run without gradients, and whether it runs one at all.
-
-        One that it switches to ``eval()`` itself is evaluated, whether gradients are recorded or not. A function of the
-        file that it calls may be what runs the module: ``loss, y = self.loss_of(x)``.
-        """
-        found: set[bool] = set()
-        if self.has_framework() or self._events.of(function).backwards:
-            return frozenset()
-        for node in self._tree.nodes_in(function, ast.Call, functions=False):
-            runs = self._runs_of_helper(node)
-            if runs or self.runs.is_run(node) or self.runs.computes(node):
-                quiet = True in runs or self.switches.is_under_no_grad(node) or self.switches.is_behind_eval(node)
-                if self._events.holder_of(node) is function:
-                    found |= {False, quiet}
-                    if quiet:
-                        break
-        return frozenset(found)
-
-    def _runs_of_helper(self, call: ast.AST) -> frozenset[bool]:
-        helper = self._definitions.function_called(call) if isinstance(call, ast.Call) else None
-        if helper is None:
-            return frozenset()
-        self.runs_once(helper, without_gradient=False)
-        return self._once[helper]
+        """Whether a function runs a module, in no loop of its own and no loop of a framework, and no backward pass."""
+        is_free = not self.has_framework()
+        return is_free and self._batch_functions.run_once(function, without_gradient=without_gradient)
 
     def runs_for_batches(self, loop: LoopNode) -> bool:
         """Whether a loop runs a module and has nothing to do with training: no backward pass, no optimizer."""

@@ -61,7 +61,7 @@ class ListedEvaluations:
             return False
         if tree.function_of(node) in self._run_by_steps or not self._step_loops.isdisjoint(tree.ancestors(node)):
             return False
-        if evaluation.has_framework() or not self._is_quiet(node) or evaluation.is_on_host(node):
+        if evaluation.has_framework() or not self._is_quiet(node) or evaluation.host_runs.are_in(node):
             return False
         events = self._events.events_in(node.elt)
         return not (events.backwards or events.updates or events.candidates)
