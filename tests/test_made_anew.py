@@ -137,3 +137,41 @@ class Trainer:
         settings = Settings(select=("TPU219",), fix=True, unsafe_fixes=unsafe)
         result = lint(SourceFile.from_text(text), settings, CATALOGUE)
         assert ("self.images = self.images.new_empty(x.size()).copy_(x)" in result.text) is (is_mended and unsafe)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_told"), [("torch.empty(8, 4, device=device)", True), ("torch.empty(8, 4)", False)]
+)
+def test_what_derived_classes_make_is_made_anew_in_the_method_of_their_base(made: str, is_told: bool) -> None:
+    text = f"""\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+
+class Trainer:
+    def set_input(self, batch):
+        self.images.resize_(batch.size()).copy_(batch)
+
+    def run(self, loader):
+        for x, y in loader:
+            self.set_input(x)
+            self.learn()
+
+class Own(Trainer):
+    def __init__(self):
+        self.model = torch.nn.Linear(4, 1).to(device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.images = {made}
+
+    def learn(self):
+        self.optimizer.zero_grad()
+        self.model(self.images).mean().backward()
+        self.optimizer.step()
+        torch_xla.sync()
+"""
+    found = lint(SourceFile.from_text(text), Settings(select=("TPU219",)), CATALOGUE).findings
+    settings = Settings(select=("TPU219",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text), settings, CATALOGUE)
+    assert (len(found), len(result.findings)) == (is_told, 0)
+    assert ("self.images = self.images.new_empty(batch.size()).copy_(batch)" in result.text) is is_told

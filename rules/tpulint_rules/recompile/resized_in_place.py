@@ -44,7 +44,7 @@ def _kept(ctx: FileContext, tensor: ast.expr) -> list[Binding]:
     if isinstance(tensor, ast.Name):
         bindings = flow.reaching(tensor)
     elif isinstance(tensor, ast.Attribute) and isinstance(tensor.value, ast.Name):
-        bindings = flow.reaching_attribute(tensor)
+        bindings = flow.reaching_attribute(tensor) or flow.inherited_attribute(tensor)
     else:
         return []
     turn_of = ctx.index.turn_code.turn_of
