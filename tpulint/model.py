@@ -213,6 +213,9 @@ class OutsideCall(NamedTuple):
     """Whether a class that replaces a method leaves the update of what it trains to those that call the method."""
     ones: tuple[str, ...] = ()
     """Parameters that are given the number 1, of a call that gives a data loader."""
+    lasting: tuple[str, ...] = ()
+    """Parameters that are given a tensor of the device which a variable keeps from turn to turn, where the file of the
+    function resizes any."""
 
 
 class OutgoingCall(NamedTuple):

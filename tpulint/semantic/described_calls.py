@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.device_settings import device_options
+from tpulint.semantic.lasting_tensors import are_on_device, values_kept
 from tpulint.semantic.module_callers import is_run_by_module
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import (
@@ -38,6 +39,8 @@ SAVES = ("torch.save(", "torch as ", "import save")
 """Words of files that may call `torch.save`."""
 _STEPS = ("zero_grad(",)
 """A word of every file that steps an optimizer in a loop."""
+_RESIZES = ("resize_(",)
+"""A word of files that resize tensors in place."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_HOLD = (ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
@@ -120,6 +123,11 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         gives_loss=step is not None and any(_is_made_by(index, backward, call, 0) for backward in step.backwards),
         results=tuple(name for name, item in given if turn and _is_unseen_result(index, item)),
         ends_step=turn == STEP and _ends_step(index, call),
+        lasting=tuple(
+            name
+            for name, item in given
+            if turn and definition.file.source.has_any(_RESIZES) and are_on_device(values_kept(index, item))
+        ),
     )
     return OutgoingCall(definition.file.source.path, outside)
 

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Binding, Kind, Side
 from tpulint.semantic.bindings import part_of
+from tpulint.semantic.lasting_tensors import is_given_one
 from tpulint.semantic.torch_facts import VARIABLES
 from tpulint.semantic.tree import LOOPS
 
@@ -20,21 +21,28 @@ _DEPTH = 8
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:
-    for call, alias in ctx.index.method_calls("resize_", "resize_as_"):
+    index = ctx.index
+    for call, alias in index.method_calls("resize_", "resize_as_"):
         tensor = _aliased(alias)
         if tensor is None or not call.args:
             continue
-        bindings = list(ctx.index.flow.bindings_of(tensor))
-        values = [ctx.index.kinds.binding_value(binding) for binding in bindings]
+        bindings = list(index.flow.bindings_of(tensor))
+        values = [index.kinds.binding_value(binding) for binding in bindings]
         # `if opt.cuda: noise = noise.cuda()`: where it is not moved, nothing runs on the device.
         on_device = any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in values)
         makers = _makers(ctx, bindings)
+        message = (
+            f"`{ctx.text(alias)}` is resized alone: `{ctx.text(tensor)}` keeps its size and with it rows of other "
+            "batches, and a larger size fails on an XLA device"
+        )
+        if index.turn_code.turn_of(call) is not None and is_given_one(index, tensor):
+            yield ctx.finding(call, message, certainty=Certainty.LIKELY)  # what the caller holds is not to be replaced
+            continue
         if not on_device or not makers or any(_has_size_of(ctx, call, maker) for maker in makers):
             continue
         yield ctx.finding(
             call,
-            f"`{ctx.text(alias)}` is resized alone: `{ctx.text(tensor)}` keeps its size and with it rows of other "
-            "batches, and a larger size fails on an XLA device",
+            message,
             _made_anew(ctx, call, tensor, bindings),
             certainty=Certainty.CERTAIN if all(value.certain for value in values) else Certainty.LIKELY,
         )

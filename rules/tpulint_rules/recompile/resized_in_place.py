@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic import Binding, Kind, Side
+from tpulint.semantic.lasting_tensors import are_on_device, is_given_one, values_kept
 from tpulint_rules.recompile._made_anew import made_anew
 
 
@@ -17,35 +17,30 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists:
         return
     found: dict[tuple[object, str], list[tuple[ast.Call, str, bool]]] = {}
+    given: list[tuple[ast.Call, str]] = []
     for call, tensor in index.method_calls("resize_"):
         turn = index.turn_code.turn_of(call)
-        kept = [] if turn is None else _kept(ctx, tensor)
-        values = [index.kinds.binding_value(binding) for binding in kept]
-        # `if opt.cuda: noise = noise.to(device)`: where it is not moved, nothing runs on the device.
-        if turn is not None and any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in values):
+        values = [] if turn is None else values_kept(index, tensor)
+        if turn is not None and are_on_device(values):
             is_certain = all(value.certain for value in values)
             whose = index.names.scope_of(tensor) if isinstance(tensor, ast.Name) else index.tree.class_of(tensor)
             found.setdefault((whose, ctx.text(tensor)), []).append((call, turn, is_certain))
+        elif turn is not None and is_given_one(index, tensor):
+            given.append((call, turn))
     for (_, name), calls in found.items():
         fix = made_anew(ctx, [call for call, _, _ in calls])
         for call, turn, is_certain in calls:
             yield ctx.finding(
                 call,
-                f"`{name}` is resized in place in every {turn}: every {turn} is compiled, even where the size "
-                "stays the same, and a larger size fails",
+                f"`{name}` is resized in place in every {turn}: {_harm(turn)}",
                 fix,
                 certainty=Certainty.CERTAIN if is_certain else Certainty.LIKELY,
             )
+    for call, turn in given:
+        assert isinstance(call.func, ast.Attribute)
+        what = f"`{ctx.text(call.func.value)}`, a tensor that the caller keeps,"
+        yield ctx.finding(call, f"{what} is resized in place in every {turn}: {_harm(turn)}")
 
 
-def _kept(ctx: FileContext, tensor: ast.expr) -> list[Binding]:
-    """Where a variable is set that holds the tensor that the turn before has left."""
-    flow = ctx.index.flow
-    if isinstance(tensor, ast.Name):
-        bindings = flow.reaching(tensor)
-    elif isinstance(tensor, ast.Attribute) and isinstance(tensor.value, ast.Name):
-        bindings = flow.reaching_attribute(tensor) or flow.inherited_attribute(tensor)
-    else:
-        return []
-    turn_of = ctx.index.turn_code.turn_of
-    return [] if any(b.kind != "assign" or turn_of(b.statement) is not None for b in bindings) else list(bindings)
+def _harm(turn: str) -> str:
+    return f"every {turn} is compiled, even where the size stays the same, and a larger size fails"
