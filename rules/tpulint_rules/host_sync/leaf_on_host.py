@@ -14,6 +14,9 @@ _MOVES = ("to", "cuda")
 _DERIVING = frozenset({"repeat", "expand", "view", "reshape", "unsqueeze", "clone", "float", "contiguous"})
 _LOST = "The result requires no gradient, unless something else in it does."
 _VARIABLE = "torch.autograd.Variable"
+_CHANGED = (
+    "Move it first, then ask for its gradient; what then changes it in place, as a leaf may not be, makes a new one."
+)
 _REASON = (
     "The tensor on the device becomes the leaf, and its `.grad` is filled: before, that of the one on the host was."
 )
@@ -31,11 +34,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         asks = _asking(ctx, leaf)
         if asks is None or index.value(_made_of(leaf)).side is not Side.HOST or not index.is_device_tensor(call):
             continue
+        changed = _is_changed_in_place(ctx, call)
         yield ctx.finding(
             call,
             f"`{ctx.text(leaf)}` requires its gradient on the host: each backward pass copies it there and waits",
-            _moved_first(ctx, call, leaf, asks),
+            None if changed or _is_asked_for_later(ctx, call, leaf) else _moved_first(ctx, call, leaf, asks),
             severity=Severity.WARNING,
+            help=_CHANGED if changed else "",
         )
 
 
@@ -85,6 +90,52 @@ def _asking(ctx: FileContext, leaf: ast.expr) -> ast.keyword | ast.Call | None:
         return None
     asked = next((item for item in leaf.keywords if item.arg == "requires_grad"), None)
     return asked if asked is not None and is_true(asked.value) else None
+
+
+def _is_changed_in_place(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether the variable that holds what was moved is changed in place, ``x += step``, which a leaf refuses."""
+    tree, assigned = ctx.index.tree, ctx.index.parent(call)
+    target = assigned.targets[0] if isinstance(assigned, ast.Assign) else None
+    if isinstance(assigned, ast.AnnAssign):
+        target = assigned.target
+    uses: list[ast.Name] | list[ast.Attribute] = []
+    if isinstance(target, ast.Name):
+        found = ctx.index.names.find_name(target)
+        uses = list(ctx.index.names.mentions(target.id, found[0])) if found is not None else []
+    elif isinstance(target, ast.Attribute):
+        uses = [one for one in tree.attributes_called(target.attr) if ctx.text(one) == ctx.text(target)]
+    is_quiet = ctx.index.regions.evaluation.switches.is_under_no_grad
+    return any(_is_changing(ctx, use) and not is_quiet(use) for use in uses)
+
+
+def _is_changing(ctx: FileContext, use: ast.expr) -> bool:
+    """``x += step``, ``x[0] = 1``, ``x.add_(step)``"""
+    whole, parent = use, ctx.index.parent(use)
+    while isinstance(parent, ast.Subscript) and parent.value is whole:
+        whole, parent = parent, ctx.index.parent(parent)
+    if isinstance(parent, ast.AugAssign):
+        return parent.target is whole
+    if isinstance(parent, ast.Attribute):
+        is_called = isinstance(ctx.index.parent(parent), ast.Call)
+        return is_called and parent.attr.endswith("_") and not parent.attr.startswith(("_", "requires_grad", "retain"))
+    return whole is not use and isinstance(getattr(whole, "ctx", None), ast.Store)
+
+
+def _is_asked_for_later(ctx: FileContext, call: ast.Call, leaf: ast.expr) -> bool:
+    """Whether a gradient is asked for of the one on the host: ``z = x.requires_grad_().to(device)`` and ``x.grad``."""
+    made = _made_of(leaf)
+    uses = ctx.index.names.loads_of(made) if made is not leaf and isinstance(made, ast.Name) else []
+    before = {id(binding.node) for binding in ctx.index.flow.reaching(made)} if isinstance(made, ast.Name) else set()
+    for use in uses:
+        if use is made or not any(id(binding.node) in before for binding in ctx.index.flow.reaching(use)):
+            continue
+        parent = ctx.index.parent(use)
+        if isinstance(parent, ast.Attribute) and parent.attr == "grad":
+            return True
+        outer = (one for one in ctx.index.tree.ancestors(use) if isinstance(one, ast.Call))
+        if any(ctx.index.qualified_name(one.func) == "torch.autograd.grad" for one in outer):
+            return True
+    return False
 
 
 def _moved_first(ctx: FileContext, call: ast.Call, leaf: ast.expr, asks: ast.keyword | ast.Call) -> FixBuilder | None:
