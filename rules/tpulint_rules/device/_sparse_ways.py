@@ -23,6 +23,10 @@ _STAYS_SPARSE = frozenset({
 })  # fmt: skip
 _NEEDS_SPARSE = ("_indices", "_values", "_nnz", "indices", "coalesce", "is_coalesced")
 """Methods that a dense tensor does not have."""
+_SAMPLE = "__getitem__"
+"""The method that gives the samples of a dataset."""
+_RESIZING = ("resize_", "resize_as_", "sparse_resize_", "sparse_resize_and_clear_")
+"""Methods that widen a sparse tensor by zeros, and a dense one by what lies in memory."""
 _SAID_OF_SPARSE = ("_indices", "_values", "_nnz", "coalesce", "is_coalesced")
 """Those of them that no other object has."""
 _NEEDS_SPARSE_FUNCTIONS = (
@@ -172,12 +176,21 @@ def _has_host_values(ctx: FileContext, call: ast.Call) -> bool:
     return value.kind is Kind.TENSOR and value.side is Side.HOST
 
 
+def is_sample(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a sparse tensor is made for a sample of a dataset, which goes into a batch."""
+    function = ctx.index.function_of(call)
+    return function is not None and function.name == _SAMPLE
+
+
 def needs_sparse(ctx: FileContext, makers: list[ast.Call]) -> bool:
     """Whether the file makes sparse tensors, and it or another of the project does with them what cannot be done with
     dense ones: what a function gives back, or an object keeps, may come to any of them."""
     if not makers:
         return False
-    if any(ctx.index.imported.others_mentioning(word) for word in _SAID_OF_SPARSE):
+    said = (*_SAID_OF_SPARSE, *_RESIZING) if any(is_sample(ctx, call) for call in makers) else _SAID_OF_SPARSE
+    if any(ctx.index.imported.others_mentioning(word) for word in said):
+        return True
+    if any(ctx.index.value(tensor).side is not Side.DEVICE for _, tensor in ctx.index.method_calls(*_RESIZING)):
         return True
     if next(ctx.index.calls_to(*_NEEDS_SPARSE_FUNCTIONS), None) is not None:
         return True

@@ -7,9 +7,18 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
+from tpulint.semantic.collating import handed_on
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.values import is_true
-from tpulint_rules.device._sparse_ways import follow, makes_sparse, needs_sparse, parts_of, takes_tensors, way_of
+from tpulint_rules.device._sparse_ways import (
+    follow,
+    is_sample,
+    makes_sparse,
+    needs_sparse,
+    parts_of,
+    takes_tensors,
+    way_of,
+)
 
 _DENSE = "The matrix then takes memory for every element, and products with it take the time of dense ones."
 _DENSE_MOVES = "All its elements are copied to the device."
@@ -81,7 +90,7 @@ def _made(
         return
     fix = None if is_needed else ctx.fix("Use a dense tensor", Applicability.UNSAFE, _DENSE)
     if not way.moves:
-        if _stays_on_host(ctx):
+        if _stays_on_host(ctx) or (is_sample(ctx, call) and _is_batch_made_dense(ctx)):
             return
         message = f"{what}; whoever gets it cannot move it to an XLA device: NotImplementedError"
         if fix is not None:
@@ -107,6 +116,12 @@ def _stays_on_host(ctx: FileContext) -> bool:
         return False
     files = [index.imported.mentioning(word) for word in _DEVICES]
     return index.is_program if None in files else not any(files)
+
+
+def _is_batch_made_dense(ctx: FileContext) -> bool:
+    """Whether a collate function makes what it has stacked dense, on the host."""
+    calls = handed_on(ctx.index) if ctx.index.source.has_any(("to_dense",)) else ()
+    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "to_dense" for call, _ in calls)
 
 
 def _filled(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
