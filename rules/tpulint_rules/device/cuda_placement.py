@@ -15,8 +15,8 @@ from tpulint.semantic.tree import FUNCTIONS, is_super
 from tpulint.semantic.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
-from tpulint_rules.device._loaded_storages import is_loaded_storage, left_as_it_came
 from tpulint_rules.device._set_data import INSTEAD, REFUSED, make_parameter, tensor_set
+from tpulint_rules.device._storages import is_loaded_storage, is_new_storage, left_as_it_came
 
 _KNOWN = (Kind.TENSOR, Kind.MODULE)
 _NEVER = (Kind.NUMPY, Kind.DEVICE, Kind.LOADER, Kind.OPTIMIZER, Kind.SCHEDULER)
@@ -196,6 +196,8 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
         return None
     if is_loaded_storage(ctx.index, call.func.value):
         return left_as_it_came(ctx, call)
+    if is_new_storage(ctx.index, call.func.value):
+        return None  # a storage has no `to`, and none lies on an XLA device
     fix = ctx.fix(
         "Move to the XLA device", Applicability.SAFE, "`.to(device)` moves tensors and modules as `.cuda()` does."
     )

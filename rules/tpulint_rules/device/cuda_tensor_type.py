@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
-from tpulint.semantic import Side
+from tpulint.semantic import Kind, Side
 from tpulint.semantic.default_device import constructions, setter_of
 from tpulint.semantic.handed_tensor_types import TENSOR
 from tpulint.semantic.kept_attributes import owner_of
@@ -17,8 +17,10 @@ from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
 from tpulint.semantic.values import is_true
 from tpulint_rules.device._default_types import FOLLOWERS_OF_DEFAULT, set_back, set_default
 from tpulint_rules.device._filled_tensors import fill_on_device, is_filled_on_device
+from tpulint_rules.device._storages import makes_storages
 
 _SAME = "`x.type_as(y)` is `x.type(y.type())`, on any device."
+_STORAGE = "Make it `x.type_as(y)` if it is a tensor; a storage, which no XLA device has, lacks that method"
 _RUNTIME = "tpulint_runtime.backend"
 _REASON = "The class of the host is used and its tensors are moved, which gives the same values on the XLA device."
 
@@ -70,11 +72,15 @@ def _types_of_tensors(ctx: FileContext) -> Iterator[Finding]:
         pattern = index.value(asked.func.value)
         if pattern.side is Side.HOST and pattern.certain:
             continue
+        message = f"`{ctx.text(asked)}` names a class that torch has not, where the tensor is on an XLA device"
+        converted = index.value(call.func.value)
+        if not (converted.kind is Kind.TENSOR and converted.certain) and makes_storages(index):
+            yield ctx.finding(call, message, certainty=Certainty.LIKELY, help=_STORAGE)
+            continue
         fix = ctx.fix("Make it the type of the other tensor", Applicability.UNSAFE, _SAME)
         end = index.span(call.func).end
         fix.replace(Span(end - len("type"), end), "type_as")
         fix.replace(asked, ctx.text(asked.func.value))
-        message = f"`{ctx.text(asked)}` names a class that torch has not, where the tensor is on an XLA device"
         yield ctx.finding(call, message, fix, certainty=Certainty.LIKELY)
 
 

@@ -1,4 +1,4 @@
-"""Storages that `torch.load` hands to a function of the project, which lie on no XLA device."""
+"""Storages, which lie on no XLA device: made by the file, or handed to a function of it by `torch.load`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Span
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.variables import itself, last_name
 
+_MAKERS = tuple(
+    f"torch.{name}Storage"
+    for name in ("", "Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte")
+)
 _TO_BE_MOVED = "Tensors of the file that are used as they are must be moved to the device."
 
 
@@ -22,6 +26,21 @@ def is_loaded_storage(index: SemanticIndex, node: ast.expr) -> bool:
         binding.kind == "parameter" and isinstance(binding.node, ast.arg) and _is_first_of_two(index, binding.node)
         for binding in bindings
     )
+
+
+def makes_storages(index: SemanticIndex) -> bool:
+    """Whether the file makes any storage: ``torch.Storage(size)``."""
+    return next(index.calls_to(*_MAKERS), None) is not None
+
+
+def is_new_storage(index: SemanticIndex, node: ast.expr) -> bool:
+    """Whether an expression, or all that a variable is set to, makes a storage."""
+    node = itself(node)
+    if isinstance(node, ast.Call):
+        return index.qualified_name(node.func) in _MAKERS
+    bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
+    values = [one.value if one.kind == "assign" and not one.path else None for one in bindings]
+    return bool(values) and all(isinstance(one, ast.Call) and is_new_storage(index, one) for one in values)
 
 
 def left_as_it_came(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
