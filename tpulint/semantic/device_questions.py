@@ -107,7 +107,9 @@ class DeviceQuestions:
                     return True  # `is_available() and current_accelerator().type == "neuron"`
                 if equal and any(re.match(_CUDA_WORD, text) for text in texts):
                     others = [side for side in sides if not isinstance(side, ast.Constant)]
-                    if operand.ops[0].__class__ is ast.Eq and not self._index.is_program:
+                    # A variable that the file itself names CUDA for is compared with the name of XLA then.
+                    is_named = all(isinstance(side, ast.Name) for side in others)
+                    if isinstance(operand.ops[0], ast.Eq) and not is_named and not self._index.is_program:
                         return True  # `self.is_cuda = device.type == "cuda" and is_available()`
                     return not any(self._flow.derives(side) for side in others)
         return False
