@@ -197,3 +197,27 @@ def test_files_are_loaded_to_the_host_whatever_writes_them_from_now_on(saving: s
     settings = Settings(fix=True, unsafe_fixes=True)
     text = lint(SourceFile.from_text(SAVED_BESIDE.format(saving)), settings, CATALOGUE).text
     assert "xm.save(net.state_dict(), path)" in text and 'torch.load(path, map_location="cpu")' in text
+
+
+@pytest.mark.parametrize(
+    ("use", "is_whole"),
+    [
+        ('optimizer = saved["optimizer"]\noptimizer.step()\n', True),
+        ('optimizer = torch.optim.Adam(net.parameters())\noptimizer = saved["optimizer"]\nrun(net, optimizer)\n', True),
+        ('state = saved["optimizer"]\noptimizer = torch.optim.Adam(net.parameters())\n'
+         "optimizer.load_state_dict(state)\noptimizer.step()\n", False),
+    ],
+)  # fmt: skip
+def test_what_an_optimizer_keeps_is_not_loaded_to_the_host(use: str, is_whole: bool) -> None:
+    text = 'net = saved["net"].to(device)\n' + use
+    assert ("map_location" in fixed("saved = torch.load(path)\n" + text)) is not is_whole
+    named = START + 'saved = torch.load(path, map_location="cuda")\n' + text
+    settings = Settings(select=("TPU701",), unsafe_fixes=True)
+    findings = lint(SourceFile.from_text(named), settings, CATALOGUE).findings
+    assert [one.fix is None for one in findings] == [is_whole]
+
+
+@pytest.mark.parametrize(("kept", "is_moved"), [("rows.to(device)", True), ("rows.to(dtype=batch.dtype)", False)])
+def test_another_type_is_no_move_from_the_host(kept: str, is_moved: bool) -> None:
+    text = f'data = torch.load(path)\nrows = data["rows"]\nprint({kept} * batch, data["labels"])\n'
+    assert ('map_location="cpu"' in fixed(text)) is is_moved

@@ -122,7 +122,7 @@ class Moves:
         place = next(
             (item.value for item in call.keywords if item.arg == "device"), call.args[0] if call.args else None
         )
-        if place is None or isinstance(place, ast.Starred) or self._is_dtype(place):
+        if place is None or isinstance(place, ast.Starred) or self.is_dtype(place):
             return None
         return self.is_device(place)
 
@@ -199,7 +199,8 @@ class Moves:
         owner = self._tree.class_of(node)
         return self.has_device or (owner is not None and self._definitions.is_module_class(owner))
 
-    def _is_dtype(self, node: ast.expr) -> bool:
+    def is_dtype(self, node: ast.expr) -> bool:
+        """``torch.float16``, ``weight.dtype``"""
         name = self._names.qualified(node)
         if name is not None and name.startswith("torch.") and name.count(".") == 1:
             return True

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
+from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.other_files import definition_called, loads_of_parameter
 from tpulint_rules.checkpoint._copied_states import CONSUMING, CopiedStates
 
@@ -129,10 +130,7 @@ def _are_moved_in_turn(index: SemanticIndex, method: ast.Attribute) -> bool:
     if not isinstance(target, ast.Name):
         return False
     uses = [index.parent(use) for use in index.names.loads_of(target)]
-    return bool(uses) and all(
-        isinstance(use, ast.Attribute) and use.attr in _MOVES and isinstance(index.parent(use), ast.Call)
-        for use in uses
-    )
+    return bool(uses) and all(isinstance(use, ast.Attribute) and _is_move(index, use) for use in uses)
 
 
 def _is_used_here(index: SemanticIndex, node: ast.expr) -> bool:
@@ -143,8 +141,17 @@ def _is_used_here(index: SemanticIndex, node: ast.expr) -> bool:
 
 def _are_moved(index: SemanticIndex, loads: list[ast.Name]) -> bool:
     """``encoder = loaded["encoder"]``, and ``encoder.cuda()``: whole modules are moved from where they come."""
-    methods = [item.attr if isinstance(item := index.parent(load), ast.Attribute) else "" for load in loads]
-    return "" not in methods[:1] and any(method in _MOVES for method in methods)
+    methods = [index.parent(load) for load in loads]
+    asked = [item for item in methods if isinstance(item, ast.Attribute)]
+    return methods[:1] == asked[:1] and any(_is_move(index, method) for method in asked)
+
+
+def _is_move(index: SemanticIndex, method: ast.Attribute) -> bool:
+    """``x.cuda()``, ``x.to(device)``; ``x.to(weight.dtype)`` leaves it where it is."""
+    call = index.parent(method)
+    if not isinstance(call, ast.Call) or call.func is not method or method.attr not in _MOVES:
+        return False
+    return method.attr == "cuda" or any(not index.moves.is_dtype(item) for item in devices_given(call))
 
 
 def _uses_by_call(index: SemanticIndex, call: ast.Call, node: ast.expr, key: str, depth: int) -> Iterator[bool | None]:

@@ -12,6 +12,7 @@ from tpulint.semantic.device_sites import device_argument
 from tpulint.semantic.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
+from tpulint_rules.checkpoint._loaded_optimizers import holds_optimizer
 from tpulint_rules.checkpoint._loaded_parts import holds_state, is_made_into_state, is_of_facts, is_only_state
 from tpulint_rules.checkpoint._loaded_tensors import are_tensors, is_tensor
 
@@ -42,7 +43,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
         given = isinstance(place, ast.Name) and any(b.kind == "parameter" for b in ctx.index.names.bindings(place))
         severity = Severity.WARNING if given and not ctx.index.is_program else ctx.rule.severity
-        yield ctx.finding(place, message, _loaded_to_host(ctx, call, place), severity=severity, certainty=certainty)
+        fix = None if holds_optimizer(ctx.index, call) else _loaded_to_host(ctx, call, place)
+        yield ctx.finding(place, message, fix, severity=severity, certainty=certainty)
 
 
 def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Finding]:
@@ -56,6 +58,8 @@ def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iter
     is_used = is_used or holds_state(ctx.index, call)
     if not _is_one_of_two(ctx, call) and (not is_used or _saves_host_tensors(ctx)):
         return
+    if holds_optimizer(ctx.index, call):
+        return  # from what the port saves it comes back on the device, where its weights are
     # Not later than what makes `xm.save` of `torch.save`, behind which nothing is said.
     fix = ctx.fix('Load with `map_location="cpu"`', Applicability.SAFE, _COPIED, Scope.STATEMENT)
     fix.set_argument(call, "map_location", '"cpu"')
