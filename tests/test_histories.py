@@ -66,6 +66,8 @@ def test_the_first_is_kept_and_others_join_it(tmp_path: Path) -> None:
         ("pass", "history = History()", "pass", False),
         ("history = History()", "pass", "history.rows.clear()", False),
         ("history = History()", "pass", "history.rows = []", False),
+        ("history = History()", "pass", "history.rows[:] = []", False),
+        ("history = History()", "pass", "history.rows[0] = out.detach()", True),
     ],
 )
 def test_lists_of_objects(tmp_path: Path, before: str, within: str, end: str, is_told: bool) -> None:

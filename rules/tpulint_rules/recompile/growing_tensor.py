@@ -201,12 +201,16 @@ def _begins_empty(ctx: FileContext, made: ast.expr | None) -> bool:
 
 
 def _appended(ctx: FileContext, uses: Iterable[ast.expr]) -> list[ast.Call]:
-    """What is appended to a list; nothing where it may stay short: ``clear()``, ``pop()``, ``del kept[0]``."""
+    """What is appended to a list; nothing where it may stay short: ``clear()``, ``del kept[0]``, ``kept[:] = []``."""
     found: list[ast.Call] = []
     for use in uses:
         attribute = ctx.index.parent(use)
         is_set = isinstance(use, ast.Attribute) and isinstance(use.ctx, ast.Store) and not is_of_self(use)
-        if is_set or (isinstance(attribute, ast.Subscript) and isinstance(attribute.ctx, ast.Del)):
+        is_cut = isinstance(attribute, ast.Subscript) and (
+            isinstance(attribute.ctx, ast.Del)
+            or (isinstance(attribute.ctx, ast.Store) and isinstance(attribute.slice, ast.Slice))
+        )
+        if is_set or is_cut:
             return []
         if not isinstance(attribute, ast.Attribute):
             continue
