@@ -56,3 +56,36 @@ def test_what_the_function_asks() -> None:
     plain = 'root = root if phase == "train" else "test"'
     assert left_out(plain, ALL) == 'phase == "train"'
     assert left_out(plain + '\n    root = root if phase == "train_plain" else "test"', ALL) == ""
+
+
+BRANCHES = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from samples import rows
+
+def load(mode):
+    if mode == "{phase}":
+        return DataLoader(rows, batch_size=16, shuffle=True)
+    elif mode == "test":
+        return DataLoader(rows, batch_size=8)
+    elif mode == "train":
+        return None
+
+net = nn.Linear(4, 4).cuda()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in load("{phase}"):
+    loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+for x, y in load("test"):
+    print(net(x.cuda()))
+"""
+
+
+@pytest.mark.parametrize(("phase", "left"), [("warmup", "True"), ("train", "True"), ("all", "")])
+def test_a_branch_that_says_which_phase_it_is(phase: str, left: str) -> None:
+    code = BRANCHES.replace("{phase}", phase)
+    result = lint(SourceFile.from_text(code, "train.py"), SETTINGS, CATALOGUE)
+    assert result.text.partition("drop_last=")[2].partition(")")[0] == left

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
 from tpulint.semantic.loaders import Loader
+from tpulint_rules.data._phase_branches import is_asked_around, is_branch_of_training
 
 _FLAGS = frozenset({"train", "is_train", "training", "is_training", "for_training"})
 """Parameters that say whether the loaders of the training are to be made."""
@@ -37,8 +38,11 @@ def phases_trained(index: SemanticIndex, loader: Loader) -> str | None:
 def chosen_for_training(index: SemanticIndex, loader: Loader) -> bool | None:
     """Whether a condition of training, ``name == "train"``, chooses a loader, or leaves it to others; None for neither.
 
-    ``chosen = train_loader if name == "train" else test_loader`` in a function that makes both.
+    ``chosen = train_loader if name == "train" else test_loader`` in a function that makes both, and
+    the loader that is made in ``if mode == "warmup":``.
     """
+    if is_branch_of_training(index, loader.call):
+        return True
     holder, function = index.parent(loader.call), index.function_of(loader.call)
     target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
     uses = index.names.loads(target.id, index.names.scope_of(target)) if isinstance(target, ast.Name) else ()
@@ -59,6 +63,8 @@ def _asked_by_function(index: SemanticIndex, call: ast.Call) -> str | None:
         test = node.test if isinstance(node, ast.If | ast.IfExp) else None
         if test is None or index.tree.encloses(node, call):
             continue  # a branch makes a loader of its own
+        if is_asked_around(index, call, test):
+            continue  # `mode == "train"` is never so in `if mode == "warmup":`
         if function is not None and len(_phases_named(index, function, test)) > 1:
             return None  # `phase == "train_plain"` beside `phase == "train"`: which of them trains does not show
         if _is_for_training(index, test) or (isinstance(test, ast.Name) and _is_flag_of_training(index, test)):
