@@ -221,3 +221,21 @@ def test_what_an_optimizer_keeps_is_not_loaded_to_the_host(use: str, is_whole: b
 def test_another_type_is_no_move_from_the_host(kept: str, is_moved: bool) -> None:
     text = f'data = torch.load(path)\nrows = data["rows"]\nprint({kept} * batch, data["labels"])\n'
     assert ('map_location="cpu"' in fixed(text)) is is_moved
+
+
+@pytest.mark.parametrize(("place", "codes"), [("torch.device('cpu')", []), ("torch.device('cuda')", ["TPU301"])])
+def test_a_script_of_the_host_that_loads_what_lay_on_a_device(place: str, codes: list[str]) -> None:
+    text = (
+        START.replace(".to(device)", "").replace('device = torch.device("xla")\n', "").replace("import torch_xla\n", "")
+    )
+    text += f"""\
+net = nn.Linear(4, 4)
+net.load_state_dict(torch.load(path, map_location={place}))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+"""
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU301", "TPU702")), CATALOGUE)
+    assert [finding.code for finding in result.findings] == codes

@@ -32,6 +32,7 @@ _SEEDS = (
     r"|\bimport torch_xla\b(?!\.)|\btorch_xla\.manual_seed\("
 )
 """What seeds a GPU or an XLA device, and flags that ask for a GPU: a file that says no more puts nothing there."""
+_LOADS = r"\bmap_location\s*=\s*torch\.device\(\s*[\"']cpu[\"']\s*\)"
 _MOVE = ".to("
 _DTYPES = r"dtype\s*=|\w+\.(?:b?float|double|half|u?int|long|short|bool)\d*\s*[,)]|[\w.]+\.dtype\s*[,)]"
 _MOVE_ANYWHERE = rf"\.to\((?!\s*(?:{_DTYPES}))"
@@ -262,17 +263,21 @@ def may_set_default(source: SourceFile, outside: Sequence[OutsideCall]) -> bool:
 
 def _names_device(source: SourceFile) -> bool:
     patterns = (("xla", _XLA), (_MOVE, _MOVE_ANYWHERE))
-    return (source.has_any(_DEVICE_WORDS) and not _only_seeds(source.text)) or any(
+    return (source.has_any(_DEVICE_WORDS) and not _only_seeds_or_loads(source.text)) or any(
         word in source.text and re.search(pattern, source.text) is not None for word, pattern in patterns
     )
 
 
-def _only_seeds(text: str) -> bool:
-    """Whether all that a file does with a device is to seed it: ``if args.cuda: torch.cuda.manual_seed(args.seed)``."""
-    seeds = "cuda.manual_seed" in text or "torch_xla.manual_seed" in text
-    if not seeds or any(word in text for word in _DEVICE_WORDS if word not in ("cuda", "torch_xla")):
-        return False
-    rest = re.sub(_SEEDS, "", text)
+def _only_seeds_or_loads(text: str) -> bool:
+    """Whether all that a file does with a device is to seed it: ``if args.cuda: torch.cuda.manual_seed(args.seed)``.
+
+    Or to load what lay on one to the host: ``torch.load(path, map_location=torch.device("cpu"))``.
+    """
+    rest = re.sub(_LOADS, "", text) if "map_location" in text else text
+    if "cuda.manual_seed" in text or "torch_xla.manual_seed" in text:
+        if any(word in rest for word in _DEVICE_WORDS if word not in ("cuda", "torch_xla")):
+            return False
+        rest = re.sub(_SEEDS, "", rest)
     return not any(word in rest for word in _DEVICE_WORDS)
 
 
