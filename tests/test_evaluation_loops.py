@@ -1136,3 +1136,40 @@ for epoch in range(10):
 def test_results_that_are_cut_off_and_read(tmp_path: Path, read: str, is_told: bool) -> None:
     """Neither `eval()` nor `no_grad`: what is read without its gradient is evaluated."""
     agree(tmp_path, "TPU101", rates=RATED.format(read=f"{read}{'  # TPU101' if is_told else ''}"), train=RATING)
+
+
+@pytest.mark.parametrize("trains", [True, False])
+def test_an_endless_loop_around_a_training_is_one_of_epochs(tmp_path: Path, trains: bool) -> None:
+    program = f"""
+    import torch
+    from torch import nn
+
+    class Dynamics:
+        def __init__(self):
+            self.model = nn.Linear(4, 2).cuda()
+            self.optimizer = torch.optim.Adam(self.model.parameters())
+
+        def train(self, rows, most):
+            epoch = 0
+            while True:
+                epoch += 1
+                {"self.learn(rows)" if trains else "pass"}
+                print(self.validate(rows))
+                if epoch > most:
+                    break
+
+        def learn(self, rows):
+            for row in rows:
+                loss = self.model(row.cuda()).pow(2).mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+
+        @torch.no_grad()
+        def validate(self, rows):
+            self.model.eval()
+            return self.model(rows[0].cuda()).mean().cpu().numpy(){"" if trains else "  # TPU101"}
+
+    Dynamics().train(torch.randn(32, 8, 4), 4)
+    """
+    agree(tmp_path, "TPU101", main=program)

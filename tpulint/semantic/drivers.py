@@ -247,9 +247,8 @@ class Drivers:
         """Whether a loop runs within the turn of another, or once per epoch: around loops that train or evaluate."""
         if any(outer in self._regions.turn_loops or outer in self.loops for outer in self._tree.ancestors(loop)):
             return True
-        if not isinstance(loop, ast.For):
-            return False
-        inside = [node for node in self._tree.inside(loop, functions=False) if self._runs_turns(node)]
+        runs_turns = self._runs_turns if isinstance(loop, ast.For) else self._trains
+        inside = [node for node in self._tree.inside(loop, functions=False) if runs_turns(node)]
         return any(self._regions.gate_in(node, loop) is None for node in inside)
 
     def _runs_turns(self, node: ast.AST) -> bool:
