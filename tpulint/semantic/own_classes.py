@@ -39,7 +39,11 @@ class OwnClasses:
         self.handed = classes_of_file(outside, tree.source.path)
         """Names of classes of this file, by function and parameter, that other files hand over objects of."""
         self._found: dict[ast.expr, tuple[ast.ClassDef, ...]] = {}
-        self.lists = ModuleLists(tree, names, self._bindings_of, definitions.returned_by)
+
+    @property
+    def lists(self) -> ModuleLists:
+        """Made anew for each question: kept, it and this object would know each other, a circle that would stay."""
+        return ModuleLists(self._tree, self._names, self._bindings_of, self._definitions.returned_by)
 
     def one_of_variable(self, name: ast.Name | ast.Attribute) -> ast.ClassDef | None:
         """The class of this file a variable is an instance of, through ``.to(...)`` and the like."""
