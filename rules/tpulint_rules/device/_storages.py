@@ -35,12 +35,13 @@ def makes_storages(index: SemanticIndex) -> bool:
 
 def is_new_storage(index: SemanticIndex, node: ast.expr) -> bool:
     """Whether an expression, or all that a variable is set to, makes a storage."""
+    if not makes_storages(index):
+        return False
     node = itself(node)
-    if isinstance(node, ast.Call):
-        return index.qualified_name(node.func) in _MAKERS
     bindings = index.flow.reaching(node) if isinstance(node, ast.Name) else ()
-    values = [one.value if one.kind == "assign" and not one.path else None for one in bindings]
-    return bool(values) and all(isinstance(one, ast.Call) and is_new_storage(index, one) for one in values)
+    set_to = [one.value if one.kind == "assign" and not one.path else None for one in bindings]
+    made = [None if value is None else itself(value) for value in set_to] or [node]
+    return all(isinstance(one, ast.Call) and index.qualified_name(one.func) in _MAKERS for one in made)
 
 
 def left_as_it_came(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
