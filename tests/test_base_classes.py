@@ -518,17 +518,11 @@ def test_steps_of_a_class_beside_the_one_that_moves(tmp_path: Path) -> None:
                 for x in self.loader:
                     self.iterate(x)
         """
-    agree(
-        tmp_path,
-        "TPU101",
-        iterations=dedent(iterations).format(mark="  # TPU101"),
-        models=dedent(models).format(move=".cuda()"),
-        trainer=trainer,
-    )
-    agree(
-        tmp_path,
-        "TPU101",
-        iterations=dedent(iterations).format(mark=""),
-        models=dedent(models).format(move=""),
-        trainer=trainer,
-    )
+    for mark, move in (("  # TPU101", ".cuda()"), ("", "")):
+        agree(
+            tmp_path,
+            "TPU101",
+            iterations=dedent(iterations).format(mark=mark),
+            models=dedent(models).format(move=move),
+            trainer=trainer,
+        )

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 _WORDS = (*WORDS_OF_CALLERS, "loader", ".step(", "optimizer_step(")
 _EVALUATES = ("no_grad", "inference_mode", "eval(", "train(False", "train(mode=False")
 _READS = ("item", "numpy", "cpu", "tolist")
-_CUT_OFF = (".detach().",)
 """Methods by which an agent gets what it does from the device."""
+_CUT_OFF = (".detach().",)
+"""What stands in front of them where no gradient is wanted."""
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""
 

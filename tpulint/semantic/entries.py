@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from tpulint.semantic.batch_loops import gone_through
 from tpulint.semantic.creations import ANY_ELEMENT, Creation
+from tpulint.semantic.module_lists import source_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
+_IN_PAIRS = ("builtins.enumerate", "builtins.zip")
 _LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
 
@@ -65,19 +67,12 @@ def _list_dealt_out(
     index: SemanticIndex, node: ast.expr, path: tuple[int, ...]
 ) -> tuple[ast.expr, tuple[int, ...]] | None:
     """The list of which a loop gives a target the elements, or a part of each."""
-    while isinstance(node, ast.Call):
-        name = index.qualified_name(node.func)
-        if name == "builtins.enumerate":
-            at, is_known = 0, path[:1] == (1,)
-        elif name == "builtins.zip":
-            at, is_known = (path[0], True) if path else (0, False)
-        else:
-            around = gone_through(node)  # `tqdm(loaders)`
-            if len(around) != 1:
-                return None
-            node = around[0]
-            continue
-        if not is_known or not 0 <= at < len(node.args):
+    while True:
+        node, path = source_of(index.names, node, path)
+        if not isinstance(node, ast.Call):
+            return (node, path) if all(at >= 0 for at in path) else None
+        # `tqdm(loaders)`; of `enumerate` and `zip` only the counter, or whole elements, are left here.
+        around = [] if index.qualified_name(node.func) in _IN_PAIRS else gone_through(node)
+        if len(around) != 1:
             return None
-        node, path = node.args[at], path[1:]
-    return (node, path) if all(at >= 0 for at in path) else None
+        node = around[0]

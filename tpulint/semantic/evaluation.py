@@ -12,7 +12,7 @@ from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.gradient_switches import GradientSwitches
-from tpulint.semantic.host_runs import HostRuns
+from tpulint.semantic.host_runs import GPU_MOVES, HostRuns
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.left_out import stands_in_unit_test
 from tpulint.semantic.module_runs import ModuleRuns
@@ -20,8 +20,6 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.walks import goes_along
-
-_MOVES = frozenset({"to", "cuda"})
 
 
 class Evaluation:
@@ -150,7 +148,7 @@ class Evaluation:
         dealt = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
         return any(
             isinstance(move, ast.Attribute) and isinstance(move.value, ast.Name) and move.value.id in dealt
-            for name in _MOVES
+            for name in GPU_MOVES
             for move in self._tree.attributes_called(name)
             if self._tree.loop_of(move) is loop
         )

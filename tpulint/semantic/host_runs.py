@@ -11,7 +11,8 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.tree import Comprehension, LoopNode, SyntaxTree
 from tpulint.semantic.unmoved_models import UnmovedModels
 
-_MOVES = frozenset({"to", "cuda"})
+GPU_MOVES = frozenset({"to", "cuda"})
+"""Methods by which code for GPUs moves models and batches."""
 _UPLOADS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 
 
@@ -33,7 +34,7 @@ class HostRuns:
         In a file that moves nothing, it must be too where it is given what was made on the host; a model that a
         function makes for itself must be where that moves nothing to run it.
         """
-        moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES for call in self._tree.calls)
+        moves = any(isinstance(call.func, ast.Attribute) and call.func.attr in GPU_MOVES for call in self._tree.calls)
         if self._runs_unmoved(loop):
             return True
         for node in self._tree.nodes_in(loop, ast.Call, functions=False):
@@ -54,7 +55,7 @@ class HostRuns:
             return False
         function = self._tree.function_of(loop)
         inside = self._tree.nodes_in(function, ast.Attribute, functions=False) if function is not None else ()
-        moves = any(isinstance(node, ast.Attribute) and node.attr in _MOVES for node in inside)
+        moves = any(isinstance(node, ast.Attribute) and node.attr in GPU_MOVES for node in inside)
         return not moves and all(self._unmoved.has(call.func) for call in calls)
 
     def _is_made_on_host(self, node: ast.expr) -> bool:

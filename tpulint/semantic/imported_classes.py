@@ -20,7 +20,7 @@ from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
-from tpulint.semantic.wrapped_modules import WRAPPED, wraps_itself
+from tpulint.semantic.wrapped_modules import WRAPPED, is_made_of_torch, wraps_itself
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class ImportedClasses:
             return True
         if made == SEQUENTIAL and value is not None and self.of(value):
             return False
-        return is_none(value) or ((made or "").startswith("torch.nn.") and made not in facts.SAME_CLASS)
+        return is_none(value) or (value is not None and is_made_of_torch(self._names, value))
 
     def _is_function(self, node: ast.expr) -> bool:
         """Whether a name stands for a function, of this file or of another."""

@@ -16,7 +16,7 @@ from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
-from tpulint.semantic.wrapped_modules import WRAPPED
+from tpulint.semantic.wrapped_modules import WRAPPED, is_made_of_torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ class OwnClasses:
         return self.made(part, depth + 1)
 
     def _is_of_torch(self, part: ast.expr) -> bool:
-        name = self._names.qualified(part.func) if isinstance(part, ast.Call) else None
-        return is_none(part) or ((name or "").startswith("torch.nn.") and name not in facts.SAME_CLASS)
+        return is_none(part) or is_made_of_torch(self._names, part)
 
     def made(self, value: ast.expr, depth: int = 0) -> tuple[ast.ClassDef, ...]:
         """Classes of this file of which an expression gives an instance."""

@@ -13,6 +13,12 @@ WRAPPED = "module"
 """The attribute under which a wrapper has the module that it wraps: ``DataParallel(net).module``."""
 
 
+def is_made_of_torch(names: Names, value: ast.expr) -> bool:
+    """``nn.Linear(3, 3)``, of a class of torch; what keeps the class of its argument is of that."""
+    name = names.qualified(value.func) if isinstance(value, ast.Call) else None
+    return name is not None and name.startswith("torch.nn.") and name not in facts.SAME_CLASS
+
+
 def wrapped(names: Names, value: ast.expr) -> ast.expr:
     """``net`` of ``DistributedDataParallel(net)``"""
     while isinstance(value, ast.Call) and value.args and names.qualified(value.func) in facts.SAME_CLASS:

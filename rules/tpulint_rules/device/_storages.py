@@ -9,6 +9,7 @@ from tpulint.model import Applicability, Span
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.variables import itself, last_name
 
+_WORD = ("Storage",)
 _MAKERS = tuple(
     f"torch.{name}Storage"
     for name in ("", "Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte")
@@ -30,7 +31,7 @@ def is_loaded_storage(index: SemanticIndex, node: ast.expr) -> bool:
 
 def makes_storages(index: SemanticIndex) -> bool:
     """Whether the file makes any storage: ``torch.Storage(size)``."""
-    return next(index.calls_to(*_MAKERS), None) is not None
+    return index.source.has_any(_WORD) and next(index.calls_to(*_MAKERS), None) is not None
 
 
 def is_new_storage(index: SemanticIndex, node: ast.expr) -> bool:

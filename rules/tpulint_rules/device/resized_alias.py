@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic import Binding, Kind, Side
+from tpulint.semantic import Binding
 from tpulint.semantic.bindings import part_of
-from tpulint.semantic.lasting_tensors import is_given_one
+from tpulint.semantic.lasting_tensors import are_on_device, is_given_one
 from tpulint.semantic.torch_facts import VARIABLES
 from tpulint.semantic.tree import LOOPS
 
@@ -28,8 +28,6 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         bindings = list(index.flow.bindings_of(tensor))
         values = [index.kinds.binding_value(binding) for binding in bindings]
-        # `if opt.cuda: noise = noise.cuda()`: where it is not moved, nothing runs on the device.
-        on_device = any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in values)
         makers = _makers(ctx, bindings)
         message = (
             f"`{ctx.text(alias)}` is resized alone: `{ctx.text(tensor)}` keeps its size and with it rows of other "
@@ -38,7 +36,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if index.turn_code.turn_of(call) is not None and is_given_one(index, tensor):
             yield ctx.finding(call, message, certainty=Certainty.LIKELY)  # what the caller holds is not to be replaced
             continue
-        if not on_device or not makers or any(_has_size_of(ctx, call, maker) for maker in makers):
+        if not are_on_device(values) or not makers or any(_has_size_of(ctx, call, maker) for maker in makers):
             continue
         yield ctx.finding(
             call,
