@@ -121,3 +121,95 @@ def test_guards_that_calls_give(tmp_path: Path, call: str, is_told: bool, is_imp
 def test_a_call_that_stands_behind_a_guard_gives_it(tmp_path: Path) -> None:
     step = STEP.replace("MARK", "").replace("  # OTHER", "")
     agree(tmp_path, "TPU101", main=step + fill(CALLS, CALL="step(x, y)\nif i % interval == 0:\n    step(x, y, True)"))
+
+
+ONCE = (
+    SETUP
+    + """
+    class Reporter:
+        def __init__(self):
+            self.done = False
+            self.busy = False
+
+        def start(self, loss):
+            print(loss.item())  # START
+            self.done = True
+
+        def report(self, loss):
+            METHOD
+
+        def begin(self):
+            self.busy = False
+
+    def once(function):
+        done = False
+        def wrapper(loss):
+            nonlocal done
+            WRAPPER
+        return wrapper
+
+    @once
+    def note(loss):
+        pass
+
+    def train(loader, reporter: Reporter):
+        first = True
+        for epoch in range(3):
+            EPOCH
+            for x, y in loader:
+                BEGIN
+                optimizer.zero_grad()
+                loss = F.mse_loss(model(x.to(device)), y.to(device))
+                loss.backward()
+                optimizer.step()
+                reporter.report(loss)
+                note(loss)
+                TURN
+
+    train(batches, Reporter())
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "guard"),
+    [
+        ("TURN", "if first:\n    READ\n    first = False"),
+        ("TURN", "if first and loader:\n    READ\n    first = False"),
+        ("TURN", "if not first:\n    continue\nREAD\nfirst = False"),
+        ("METHOD", "if not self.done:\n    READ\n    self.done = True"),
+        ("METHOD", "if self.done:\n    return\nREAD\nself.done = True"),
+        ("METHOD", "if not self.done:\n    self.start(loss)"),
+        ("WRAPPER", "if not done:\n    READ\n    done = True"),
+        ("WRAPPER", "if done:\n    return\nREAD\ndone = True"),
+    ],
+)
+def test_what_runs_in_the_first_turn_only(tmp_path: Path, place: str, guard: str) -> None:
+    check_once(tmp_path, place, guard, is_told=False, epoch="first = True")
+
+
+@pytest.mark.parametrize(
+    ("place", "guard", "begin"),
+    [
+        ("TURN", "if first:\n    READ\n    first = False", "first = True"),  # in every turn anew
+        ("TURN", "if first:\n    READ\nelse:\n    first = True", "pass"),
+        ("TURN", "if first:\n    READ\n    first = False\nelse:\n    first = True", "pass"),  # every other one
+        ("TURN", "if first:\n    READ\n    first = loader.done", "pass"),
+        ("METHOD", "if not self.busy:\n    READ\n    self.busy = True", "reporter.begin()"),
+        ("METHOD", "if not self.done:\n    READ", "pass"),
+        ("METHOD", "done = False\nif not done:\n    READ\n    done = True", "pass"),
+        ("WRAPPER", "done = False\nif not done:\n    READ\n    done = True", "pass"),
+    ],
+)
+def test_flags_that_every_turn_may_find_as_they_were(tmp_path: Path, place: str, guard: str, begin: str) -> None:
+    check_once(tmp_path, place, guard, is_told=True, begin=begin)
+
+
+def check_once(
+    folder: Path, place: str, guard: str, *, is_told: bool, begin: str = "pass", epoch: str = "pass"
+) -> None:
+    parts = {"METHOD": "pass", "WRAPPER": "pass", "TURN": "pass", "BEGIN": begin, "EPOCH": epoch}
+    parts[place] = guard.replace("READ", "print(loss.item())" + "  # TPU101" * is_told)
+    if "start" not in guard:
+        parts["print(loss.item())  # START"] = "pass"
+    agree(folder, "TPU101", main=fill(ONCE, **parts).replace("  # START", ""))

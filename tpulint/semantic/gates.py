@@ -11,6 +11,7 @@ from tpulint.semantic.counters import Counters
 from tpulint.semantic.default_flags import DefaultFlags, catches_failure
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.intervals import Intervals, is_remainder
+from tpulint.semantic.lowered_flags import LoweredFlags
 from tpulint.semantic.names import Names
 from tpulint.semantic.skipped_turns import SkippedTurns, holds_mostly
 from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
@@ -37,6 +38,7 @@ class Gates:
         self._flags = flags
         self._definitions = definitions
         self._intervals = intervals
+        self._lowered = LoweredFlags(tree, names)
 
     def side_of(self, branch: ast.If) -> list[ast.stmt] | None:
         """The block of an ``if`` that runs every n-th turn only: its body, or what stands under ``else``."""
@@ -65,7 +67,10 @@ class Gates:
                 and not self._asks_for_item(ancestor, loops)
             ):
                 return ancestor
-            if isinstance(ancestor, ast.If) and self._flags.rule_out(ancestor, child):
+            if isinstance(ancestor, ast.If) and (
+                self._flags.rule_out(ancestor, child)
+                or (self._tree.in_body(ancestor, child) and self._lowered.let_through(ancestor, loops))
+            ):
                 return ancestor
             if isinstance(ancestor, ast.Match) and self._is_case_of_remainder(ancestor, child):
                 return child
@@ -87,7 +92,11 @@ class Gates:
         self, node: ast.AST, loops: Container[ast.AST], passed_over: Container[ast.AST]
     ) -> ast.stmt | None:
         """The ``continue`` or ``return`` in front of a statement, in its block, by which most turns go on early."""
-        if not self.skipped.exits or not isinstance(node, ast.stmt):
+        if not isinstance(node, ast.stmt):
+            return None
+        if (early := self._lowered.exit_in_front(node, loops)) is not None:
+            return early
+        if not self.skipped.exits:
             return None
         branch = self.skipped.in_front(node, passed_over)
         if branch is None or self._asks_for_part(branch, loops) or self._asks_for_item(branch, loops):
