@@ -471,3 +471,57 @@ def test_what_an_evaluation_reads_behind_its_own_boundaries(tmp_path: Path) -> N
     agree(tmp_path, "TPU101,TPU102", main=ended)
     early = "    print(model(torch.ones(4, 4).to(args.device)).sum().item())  # TPU101\n    with torch.no_grad():\n"
     agree(tmp_path, "TPU101,TPU102", main=ended.replace("    with torch.no_grad():\n", early))
+
+
+READERS = """\
+import torch
+import torch_xla
+from torch import nn
+
+device = torch_xla.device()
+model = nn.Linear(8, 4).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def show(part):
+    if hasattr(part, "weight"):
+        WORK
+
+
+def told(function):
+    def wrapper(weight):
+        part = model
+        WORK
+        return function(weight)
+
+    return wrapper
+
+
+@told
+def note(weight):
+    pass
+
+
+def train(batches):
+    for x in batches:
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        CALL
+"""
+
+
+@pytest.mark.parametrize("call", ["model.apply(show)", "note(model.weight)"])
+@pytest.mark.parametrize(
+    ("work", "is_read"), [("print(part.weight.norm().item())", True), ("part.weight.data.clamp_(-1, 1)", False)]
+)
+def test_what_is_run_through_others_reads_behind_the_boundary(
+    tmp_path: Path, call: str, work: str, is_read: bool
+) -> None:
+    text = READERS.replace("WORK", work).replace("CALL", call)
+    last = "        optimizer.zero_grad()\n"
+    sync = "        torch_xla.sync()\n"
+    expected = text.replace(last, last + sync) if is_read else text + sync
+    (tmp_path / "main.py").write_text(text)
+    tpulint("--select=TPU301", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    assert (tmp_path / "main.py").read_text() == expected

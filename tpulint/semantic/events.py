@@ -125,7 +125,8 @@ class EventMap:
             return several if direct and all(one and one.backwards and one.updates for one in direct) else []
         abstract = [function for function in found if is_abstract(function)]
         found += filter(None, map(self._definitions.gradient_of, found))
-        found += [wrapper for one in found for wrapper in self._definitions.decorations.wrappers_of(one)]
+        wrappers = [wrapper for one in found for wrapper in self._definitions.decorations.wrappers_of(one)]
+        found += [one for one in wrappers if not self._tree.encloses(one, call)]  # which calls the function itself
         return [*found, *(other for function in abstract for other in self._definitions.overriding(function))]
 
     def events_in(self, statement: ast.AST) -> Events:

@@ -154,9 +154,11 @@ class StatementWork:
 
     def _done_by(self, call: ast.Call, depth: int) -> Work | None:
         """What the function does that a call runs, in this file or another; None where it is not seen."""
-        function = self._definitions.function_called(call)
+        function = self._definitions.function_run(call)
         if function is not None:
-            return self.of_body(function, depth)
+            wrappers = self._definitions.decorations.wrappers_of(function)
+            around = [one for one in wrappers if not self._tree.encloses(one, call)]  # which calls the function itself
+            return max(self.of_body(one, depth) for one in (function, *around))
         other = self._imported.called(call)
         if other is None or not isinstance(other.node, FUNCTIONS):
             return None
