@@ -73,6 +73,27 @@ def test_turns_without_a_step_do_not_count(tmp_path: Path, test: str) -> None:
     agree(tmp_path, "TPU101", main=text)
 
 
+ACCUMULATION = (
+    SETUP
+    + """
+    def train(batches, shown, count):
+        for step, x in enumerate(batches):
+            loss = F.mse_loss(model(x.to(device)), x.to(device))
+            loss.backward()
+            if (step + 1) % count == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+                shown.send(loss.item())  # TPU101
+            if (step + 1) % 100 == 0:
+                shown.send(loss.item())
+"""
+)
+
+
+def test_turns_that_only_add_to_gradients_do_not_count(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU101", main=ACCUMULATION)
+
+
 FUNCTION = (
     SETUP
     + """

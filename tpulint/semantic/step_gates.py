@@ -15,7 +15,8 @@ def gates_of_steps(tree: SyntaxTree, gates: Gates, events: EventMap, steps: Iter
     """Those of these steps, in their loops and in the functions that they run."""
     found: set[ast.stmt] = set()
     for step in steps:
-        whole = {*step.backwards, *step.updates, *step.manual_updates}
+        updates = {*step.updates, *step.manual_updates}
+        whole = updates or {*step.backwards}
         for holder in (step.node, *step.functions):
             for branch in tree.nodes_in(holder, ast.If, functions=False):
                 if branch in gates.skipped.exits:
