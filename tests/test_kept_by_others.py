@@ -408,8 +408,10 @@ def test_what_an_accelerator_gathers(tmp_path: Path) -> None:
             losses = F.cross_entropy(model(x), y, reduction="none")
             seen.append(accelerator.gather(losses).mean().item())  # TPU105
             accelerator.backward(losses.mean())
+            norm = accelerator.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad()
+            print(norm.item(), settings.clip_grad_norm_(1.0).item())  # TPU101
     """
     agree(tmp_path, train=program)
 

@@ -91,7 +91,10 @@ class MethodValues:
         prepared = self.prepared(node, (), depth)
         if prepared is not None:
             return prepared
-        is_gathered = method in _GATHERING and _FRAMEWORK in last_name(func.value).lower()
+        is_of_framework = _FRAMEWORK in last_name(func.value).lower()
+        if method == "clip_grad_norm_" and is_of_framework:
+            return Value(Kind.TENSOR, Side.DEVICE, certain=False)
+        is_gathered = method in _GATHERING and is_of_framework
         if is_gathered or (method in _SCALING and node.args):
             given = self._kinds.value(node.args[0], depth) if node.args else UNKNOWN
             return given._replace(certain=False) if given.kind is Kind.TENSOR else UNKNOWN
