@@ -9,6 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
+from tpulint.semantic.looked_up_classes import LookedUpClasses
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
 from tpulint.semantic.registries import noted, registered, registered_functions
@@ -37,6 +38,7 @@ class ChosenClasses:
         self._flow = flow
         self._imported = imported
         self._handed = handed
+        self._looked_up = LookedUpClasses(tree, names, imported)
 
     def by(self, func: ast.expr, index: SemanticIndex | None = None, depth: int = 0) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
@@ -47,6 +49,7 @@ class ChosenClasses:
         itself, where it is at hand.
         """
         one_of = self._registered(func) or self._created(func) or self._imported.brought_by_branches(func)
+        one_of = one_of or self._looked_up.of(func)
         if one_of:
             return tuple(item for item in one_of if item.is_class) if len(one_of) <= _MOST_CHOICES else ()
         is_loaded = isinstance(func, ast.Attribute) and func.attr in facts.LOADING_METHODS

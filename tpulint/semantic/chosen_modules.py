@@ -31,21 +31,45 @@ class ChosenModules:
 
     def members(self, node: ast.expr, name: str) -> list[Definition]:
         """What modules of the package define under a name, where an expression or a variable gives one of them."""
-        if not self._are_used:
+        call = self._choice(node)
+        if call is None:
             return []
+        if self._names.qualified(call.func) == "builtins.eval":
+            return self._imported_under(name)
+        package = self._package(call)
+        return [] if package is None else self._imported.of_package(package, name)
+
+    def classes(self, node: ast.expr) -> list[Definition]:
+        """All classes of the package of which an expression or a variable gives a module."""
+        call = self._choice(node)
+        package = None if call is None else self._package(call)
+        return [] if package is None else self._imported.of_package(package)
+
+    def _choice(self, node: ast.expr) -> ast.Call | None:
+        """The call that chooses a module, which an expression or a variable gives."""
+        if not self._are_used:
+            return None
         bindings = self._flow.bindings_of(node) if isinstance(node, ast.Name) else ()
         made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
         call = made if isinstance(node, ast.Name) else node
-        function = self._names.qualified(call.func) if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or function not in _CHOOSING:
-            return []
-        if function == "builtins.eval":
-            return self._imported_under(name)
+        is_choice = isinstance(call, ast.Call) and self._names.qualified(call.func) in _CHOOSING
+        return call if isinstance(call, ast.Call) and is_choice else None
+
+    def _package(self, call: ast.Call) -> str | None:
+        """The package whose module a call imports, ``""`` for one beside the program; None where nobody knows."""
         given = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "name")]
-        package, dot, _ = (_beginning(given[0]) if given else "").rpartition(".")
-        if function == "builtins.__import__" and given and not isinstance(given[0], ast.Constant):
+        name = self._text_given(given[0]) if given else None
+        package, dot, _ = ("" if name is None else _beginning(name)).rpartition(".")
+        is_chosen = self._names.qualified(call.func) == "builtins.__import__" and bool(given)
+        if is_chosen and not isinstance(given[0], ast.Constant):
             package, dot = "", "."  # a module beside the program
-        return self._imported.of_package(package, name) if dot else []
+        return package if dot else None
+
+    def _text_given(self, node: ast.expr) -> ast.expr:
+        """``"models." + name`` of a variable that is set to it once."""
+        bindings = self._names.bindings(node) if isinstance(node, ast.Name) else []
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+        return node if value is None or bindings[0].path else value
 
     def evaluated(self, node: ast.expr | None) -> list[Definition]:
         """What a text names that Python evaluates: ``eval("models." + name)``, ``eval("models." + name + ".Net")``.

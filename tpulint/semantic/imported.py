@@ -128,9 +128,11 @@ class Imported(ImportedNames):
             return True
         return self._names.qualified(call.func) is None and bool(self.classes_of(call.func))
 
-    def of_package(self, package: str, name: str) -> list[Definition]:
-        """The classes and functions of a name that the files of a package define."""
+    def of_package(self, package: str, name: str = "") -> list[Definition]:
+        """The classes and functions of a name that the files of a package define; without one, all classes."""
         files = [] if self._library is None else self._library.package(self._path, package)
+        if not name:
+            return [Definition(index, node) for index in files for node in index.tree.classes]
         defining = (index for index in files if name in index.source.text)
         found = ((index, [*index.tree.classes, *index.definitions.named(name)]) for index in defining)
         return [Definition(index, node) for index, nodes in found for node in nodes if node.name == name]
