@@ -479,6 +479,7 @@ def test_a_backward_pass_whose_update_is_the_base_class_s(tmp_path: Path, asked:
     base = LEAVES_UPDATE.replace("    ASKED\n", method)
     (tmp_path / "trainers").mkdir()
     agree(tmp_path, codes, **{"trainers/base": base, "main": GOES_BACKWARD})
+    assert "in every step of base.py" in tpulint("--select=TPU101", ".", cwd=tmp_path).out
     plain = "\n".join(line.partition("  # TPU")[0] for line in base.splitlines())
     own = GOES_BACKWARD.replace("loss.backward()", "self.losses.append(loss)").replace("  # TPU101", "")
     agree(tmp_path, codes, **{"trainers/base": plain, "main": own})

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 
 from tpulint.semantic.derived_steps import leaves_update
@@ -59,10 +60,12 @@ def _calls(base: Definition, own: dict[str, Definition]) -> Iterator[OutsideCall
             continue
         assert isinstance(call, ast.Call)
         turn = turn_of(file, call) if file.has_turn_loops else None
-        if turn is None and _is_updated(file, call):
+        is_half = turn is None and _is_updated(file, call)
+        if is_half:
             turn = STEP if leaves_update(own[func.attr].file.regions.events, own[func.attr].node) else None  # type: ignore[arg-type]
         if turn is not None:
             made = described_call(file, call, own[func.attr], turn).call
+            made = made._replace(caller=os.path.basename(file.source.path)) if is_half else made  # it has no step alone
             is_there = file.kinds.mentions_device and file.source.has_any(_PUTS_ON_DEVICE)
             yield made._replace(arguments=(*made.arguments, _ON_DEVICE)) if is_there else made
 
