@@ -161,3 +161,38 @@ def test_classes_of_other_files(tmp_path: Path) -> None:
         check(FullLoader(words, train=False))
     """
     agree(tmp_path, "TPU501,TPU516", loaders=loaders, main=main)
+
+
+CHOSEN = """\
+class Endless(BASE):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+
+def make(samples, weighted):
+    kind = DataLoader if weighted else OTHER
+    return kind(samples, batch_size=8, shuffle=True)MARK
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "is_told"),
+    [
+        ("DataLoader", "Endless", True),
+        ("DataLoader", "DataLoader", True),
+        ("object", "Endless", False),
+        ("DataLoader", "settings.kind", False),
+    ],
+)
+def test_a_loader_whose_class_a_condition_chooses(tmp_path: Path, base: str, other: str, is_told: bool) -> None:
+    text = CHOSEN.replace("BASE", base).replace("OTHER", other).replace("MARK", "  # TPU501" if is_told else "")
+    agree(tmp_path, "TPU501", main=TRAINING + text + "train(make(data, weighted))\n")
+    if is_told:
+        ported = port(TRAINING + text + "train(make(data, weighted))\n")
+        assert "kind(samples, batch_size=8, shuffle=True, drop_last=True)" in ported.text

@@ -33,6 +33,38 @@ def derived_loaders(index: SemanticIndex) -> Iterator[tuple[ast.Call, ast.Call]]
                 yield from _handed_on(index, call, found)
 
 
+def chosen_loaders(index: SemanticIndex) -> Iterator[ast.Call]:
+    """Calls of what is a loader either way: ``kind = DataLoader if weighted else EndlessLoader``, ``kind(samples)``."""
+    branches = index.tree.conditions if "DataLoader" in index.source.text else ()
+    for branch in branches:
+        if not isinstance(branch, ast.IfExp):
+            continue
+        sides = (branch.body, branch.orelse)
+        if not any(index.qualified_name(side) == _BASE for side in sides):
+            continue
+        user = index.parent(branch)
+        callees: list[ast.expr] = [branch]
+        if isinstance(user, ast.Assign) and len(user.targets) == 1 and isinstance(name := user.targets[0], ast.Name):
+            bindings = index.names.bindings(name)
+            callees = [*index.names.loads_of(name)] if len(bindings) == 1 else []
+        calls = [call for callee in callees if isinstance(call := index.parent(callee), ast.Call)]
+        if calls and all(_is_loader(index, side) for side in sides):
+            yield from (call for call in calls if call.func in callees)
+
+
+def _is_loader(index: SemanticIndex, side: ast.expr) -> bool:
+    """Whether an expression names the class of loaders, or one derived from it that hands on what it is given."""
+    if index.qualified_name(side) == _BASE:
+        return True
+    here = index.names.class_named(side)
+    found = Definition(index, here) if here is not None else index.imported.definition(side)
+    if found is None or not isinstance(found.node, ast.ClassDef):
+        return False
+    making = method(found, "__init__")
+    takes_all = making is None or (isinstance(making.node, FUNCTIONS) and making.node.args.kwarg is not None)
+    return takes_all and [found.file.qualified_name(base) for base in found.node.bases] == [_BASE]
+
+
 def takes_argument(index: SemanticIndex, call: ast.Call, name: str) -> bool:
     """Whether a call that makes a loader can be given an argument of ``DataLoader`` that its class does not know."""
     owner = index.definitions.class_called(call)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic.batch_loops import batches_of, gone_through
 from tpulint.semantic.contained_objects import ContainedObjects
-from tpulint.semantic.derived_loaders import derived_loaders
+from tpulint.semantic.derived_loaders import chosen_loaders, derived_loaders
 from tpulint.semantic.entries import elements_of_loop, entries
 from tpulint.semantic.fed_parameters import ANY, sources_of
 from tpulint.semantic.loader_sources import LoaderSources
@@ -70,9 +70,10 @@ class Loaders:
         self.sources = LoaderSources(index, self._contained)
         """What its loops have from other files, and loops of others from it."""
         self.counts = SampleCounts(index)
-        self._loaders = {call: Loader(call, self._arguments(call)) for call in index.calls_to(LOADER)}
-        for call, made in derived_loaders(index):
-            self._loaders[call] = Loader(call, self._index.call_arguments.of(made, _PARAMETERS))
+        made = (*index.calls_to(LOADER), *chosen_loaders(index))
+        self._loaders = {call: Loader(call, self._arguments(call)) for call in made}
+        for call, handed in derived_loaders(index):
+            self._loaders[call] = Loader(call, self._index.call_arguments.of(handed, _PARAMETERS))
         if not self._loaders:
             return
         self._feed_elsewhere()
