@@ -36,3 +36,32 @@ for x, y in loader:
 def test_what_is_under_a_key(made: str, stored: str, read: str, told: bool) -> None:
     text = START.replace("MADE", made).replace("STORED", stored).replace("READ", read)
     assert bool(check(text, ("TPU101",))) is told
+
+
+SUMMED = """
+losses = {}
+for x, y in loader:
+    optimizer.zero_grad()
+    part = MADE
+    losses["part"] = part
+    total = 0
+    total += part
+    total.backward()
+    optimizer.step()
+    for name, value in losses.items():
+        print(value.mean().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("criterion(model(x.cuda()), y.cuda())", True),
+        ("criteria.criterion(model(x.cuda()), y.cuda()) / 4", True),
+        ("annealed(x, y)", False),  # a weight, as far as anybody knows
+        ("loss_weight(x)", False),
+    ],
+)
+def test_parts_of_a_loss_that_a_criterion_nobody_sees_gives(made: str, told: bool) -> None:
+    text = "criterion = getattr(criteria, settings.criterion)()\n" + SUMMED.replace("MADE", made)
+    assert bool(check(text, ("TPU101",))) is told

@@ -33,6 +33,9 @@ _LOSSES = frozenset({
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 })  # fmt: skip
+_CRITERION = r"(?i)^crit|^cri_|^cri$|loss"
+_GIVEN = 2
+"""What a criterion is given at least: what a model says, and what would be right."""
 _OF_TRAINED = frozenset({"zero_grad", "step", "load_state_dict", "state_dict", "parameters", "train", "eval"})
 
 
@@ -69,13 +72,21 @@ class Roles:
         for model in models_called(tree, flow):
             self._note(model, Value(Kind.MODULE, certain=False))
         self._ask_what_they_are_made_of()
-        for term in summed & self.asked:
-            self._note(term, Value(Kind.TENSOR, self._side, certain=False))
+        for term in summed:
+            if term in self.asked or self._is_of_criterion(term):
+                self._note(term, Value(Kind.TENSOR, self._side, certain=False))
         for binding, methods in steppers.items():
             if {"step", "zero_grad"} <= methods:
                 self._note(binding, Value(Kind.OPTIMIZER, certain=False))
             elif methods & _of_modules(binding) and "step" not in methods:
                 self._note(binding, Value(Kind.MODULE, certain=False))
+
+    def _is_of_criterion(self, term: Binding) -> bool:
+        """``pixels = self.criterion(output, y)`` or ``total += criterion(part, y)`` of a criterion that is not seen."""
+        made = None if term.path or term.kind not in _SUMMED else _only_call(term.value)
+        if made is None or len(made.args) < _GIVEN or re.search(_CRITERION, last_name(made.func)) is None:
+            return False
+        return self._definitions.function_called(made) is None
 
     def _ask_what_they_are_made_of(self) -> None:
         """``loss = loss.sum()`` in front of ``loss.item()``: the loss it is made of is a tensor, too."""
