@@ -192,7 +192,7 @@ def make(samples, weighted):
 )
 def test_a_loader_whose_class_a_condition_chooses(tmp_path: Path, base: str, other: str, is_told: bool) -> None:
     text = CHOSEN.replace("BASE", base).replace("OTHER", other).replace("MARK", "  # TPU501" if is_told else "")
-    agree(tmp_path, "TPU501", main=TRAINING + text + "train(make(data, weighted))\n")
-    if is_told:
-        ported = port(TRAINING + text + "train(make(data, weighted))\n")
-        assert "kind(samples, batch_size=8, shuffle=True, drop_last=True)" in ported.text
+    text = TRAINING + text + "train(make(data, weighted))\n"
+    agree(tmp_path, "TPU501", main=text)
+    ported = port(text, select=("TPU501",)).text
+    assert ("kind(samples, batch_size=8, shuffle=True, drop_last=True)" in ported) is is_told
