@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 
+from tpulint.semantic.asked_again import AskedAgain
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.first_runs import FirstRuns
 from tpulint.semantic.names import Names
@@ -26,6 +27,7 @@ class Flow:
         self._tree = tree
         self._names = names
         self._first_runs = FirstRuns(tree)
+        self._asked_again = AskedAgain(tree, names)
         self._memo: dict[ast.AST, tuple[Binding, ...]] = {}
         self._made: dict[ast.Name, tuple[Binding, ...]] = {}
 
@@ -185,6 +187,8 @@ class Flow:
             if branching is not None:
                 above, begin = branching, (branching.lineno, branching.col_offset)
                 result = [binding for binding in result if _position(binding) >= begin]
+        if len(result) > 1:
+            result = self._asked_again.without_bound_anew(result, use)
         if after:
             # What a loop binds below the use reaches it in the next iteration, unless bound anew above it.
             child: ast.AST = use

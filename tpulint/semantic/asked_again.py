@@ -1,0 +1,57 @@
+"""Conditions that are asked once more in the same block: ``if cuda: y = y.cuda()``, then ``if cuda: y = y.cpu()``."""
+
+from __future__ import annotations
+
+import ast
+
+from tpulint.semantic.bindings import Binding
+from tpulint.semantic.names import Names
+from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.variables import last_name
+
+_SAME_ANSWERS = ("is_available", "isinstance")
+"""Last parts of the names of what answers alike whenever it is asked the same."""
+
+
+class AskedAgain:
+    """Answers about one file, whose ``Flow`` asks."""
+
+    def __init__(self, tree: SyntaxTree, names: Names) -> None:
+        self._tree = tree
+        self._names = names
+
+    def without_bound_anew(self, bindings: list[Binding], use: ast.AST) -> list[Binding]:
+        """Those of the bindings of a variable that reach a use, for all that a condition binds anew in between."""
+        branches = [(one, branch) for one in bindings if (branch := self._branch_of(one)) is not None]
+        if len(branches) < 2:
+            return bindings
+        covered = {
+            one
+            for later, behind in branches
+            if self._stands_before(behind, use)
+            for one, front in branches
+            if self._tree.start(front) < self._tree.start(behind) and self._are_alike(front, behind)
+        }
+        return [binding for binding in bindings if binding not in covered]
+
+    def _branch_of(self, binding: Binding) -> ast.If | None:
+        """The ``if`` that binds a variable in its body, and does nothing else where it is not taken."""
+        branch = self._tree.parents.get(binding.statement) if binding.kind == "assign" else None
+        return branch if isinstance(branch, ast.If) and not branch.orelse else None
+
+    def _stands_before(self, statement: ast.stmt, use: ast.AST) -> bool:
+        child = self._tree.child_towards(self._tree.parents[statement], use)
+        return isinstance(child, ast.stmt) and self._tree.suite_of(child) is self._tree.suite_of(statement)
+
+    def _are_alike(self, front: ast.If, behind: ast.If) -> bool:
+        """Whether two branches of one block ask the same, with the same answer: nothing sets its variables between."""
+        suite = self._tree.suite_of(behind)
+        if self._tree.suite_of(front) is not suite or ast.dump(front.test) != ast.dump(behind.test):
+            return False
+        parts = (front.test, *self._tree.inside(front.test))
+        if any(isinstance(node, ast.Call) and last_name(node.func) not in _SAME_ANSWERS for node in parts):
+            return False
+        names = [node for node in parts if isinstance(node, ast.Name)]
+        begin, end = self._tree.start(front), self._tree.start(behind)
+        made = (one.node for name in names for one in self._names.bindings(name))
+        return not any(begin < self._tree.start(node) < end for node in made)
