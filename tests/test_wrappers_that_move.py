@@ -300,3 +300,35 @@ def test_what_elements_are_wrapped_around(tmp_path: Path, index: str, read: str,
     text = ported(tmp_path, main=ELEMENTS.format(wrapped=wrapped))
     assert ("DataParallel" not in text) is is_unwrapped
     assert (f"print(nets[{read}].weight)" in text) is is_unwrapped
+
+
+WHOLE = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from samples import SAMPLES, moved
+
+model = {made}
+for batch in DataLoader(SAMPLES, batch_size=8, drop_last=True):
+    {run}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "is_left"),
+    [
+        ("nn.DataParallel(nn.Linear(4, 2)).cuda()", "model(batch)", True),
+        ("nn.DataParallel(nn.Linear(4, 2).cuda())", "model(batch)", True),
+        ("nn.DataParallel(nn.Linear(4, 2)).cuda()", "model(batch.cuda())", False),
+        ("nn.DataParallel(nn.Linear(4, 2)).cuda()", "batch = moved(batch)\n    model(batch)", False),
+        ("nn.DataParallel(nn.Linear(4, 2)).cuda()", 'print(batch["x"])\n    model(batch)', False),
+        ("nn.Linear(4, 2).cuda()", "model(batch)", False),
+    ],
+)
+def test_a_model_moves_a_batch_that_is_a_tensor_or_holds_some(
+    tmp_path: Path, made: str, run: str, is_left: bool
+) -> None:
+    """Nothing tells whether it has a `to`; without the wrapper the first step ended where nothing moved it."""
+    text = ported(tmp_path, main=WHOLE.format(made=made, run=run))
+    assert "DataParallel" not in text
+    assert ("tpulint_runtime.move_inputs(model)" in text) is is_left

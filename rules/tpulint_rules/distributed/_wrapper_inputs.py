@@ -60,7 +60,7 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
                     _move_part(ctx, fix, wrapper, call, argument)
                     moved = True
                     continue
-                if argument.id in _WHOLE_BATCHES and not is_beside_moved(ctx.index, argument):
+                if _is_whole_batch(ctx.index, argument):
                     continue  # a dict or a list, as likely as a tensor
             if not value.certain:
                 fix.lower(Applicability.UNSAFE, "What is passed to the model is likely on the host, and is moved now.")
@@ -70,6 +70,23 @@ def move_inputs(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, calls: Ite
             else:
                 fix.append(argument, f".to({fix.device(argument)})")
     return moved
+
+
+def _is_whole_batch(index: SemanticIndex, argument: ast.expr) -> bool:
+    """Whether a name says no more than that it holds all that a loader deals out: ``for batch in loader``."""
+    is_named = isinstance(argument, ast.Name) and argument.id in _WHOLE_BATCHES
+    return is_named and not is_beside_moved(index, argument)
+
+
+def _leaves_whole_batch(ctx: FileContext, wrapper: ast.Call, call: ast.Call) -> bool:
+    """Whether a model is called with a batch of the host, be it a tensor, a list or a dictionary, and nothing else."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    batch = given[0] if len(given) == 1 else None
+    if not isinstance(batch, ast.Name) or not _is_whole_batch(ctx.index, batch) or _is_dict(ctx, wrapper, call, batch):
+        return False
+    value = ctx.index.value(batch)
+    is_on_host = value.kind is Kind.TENSOR and value.side is Side.HOST
+    return is_on_host and not value.certain and not is_nest_dealt(ctx.index, batch)
 
 
 def _lying(index: SemanticIndex, argument: ast.expr, value: Value) -> Value:
@@ -108,8 +125,9 @@ def _takes_no_tensor(index: SemanticIndex, call: ast.Call) -> bool:
 def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrappers: Wrapped) -> str:
     """The statement that lets a model move its inputs, where nothing that is written beside them can; else empty.
 
-    What other files pass cannot be moved from here, and `model(*parts)` has no place for it. Where the label of the
-    batch is moved in another file, the rule about inputs left on the host moves its image there.
+    So it is of a batch that may be a tensor, a list or a dictionary, `model(batch)`. What other files pass cannot be
+    moved from here, and `model(*parts)` has no place for it. Where the label of the batch is moved in another file, the
+    rule about inputs left on the host moves its image there.
     """
     statement = ctx.index.statement_of(wrapper)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
@@ -122,6 +140,7 @@ def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrapp
     calls += kept
     is_hidden = not calls and not wrappers.calls_of(wrapper) and _is_put_away(ctx.index, target)
     is_left = is_hidden and not moves_tensors(ctx.index, wrapper)
+    is_left |= any(_leaves_whole_batch(ctx, wrapper, call) for call in wrappers.calls_of(wrapper))
     for file in dict.fromkeys(file for file, _ in calls):
         of_file = [call for other, call in calls if other is file]
         moved = {argument for argument, _ in inputs_left(file, of_file)}
