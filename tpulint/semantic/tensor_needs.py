@@ -44,7 +44,7 @@ class TensorNeeds:
             name = index.qualified_name(parent.func) or ("" if isinstance(parent.func, ast.Name) else _NUMERIC[0])
             return not name.startswith(_NUMERIC) and not index.reads.is_output(parent)
         function = index.function_of(use) if isinstance(parent, ast.Return) else None
-        if function is not None and not any(one.is_certain or _is_used(one) for one in self._callers(function)):
+        if function is not None and not any(one.is_certain or _is_used(one) for one in self.callers(function)):
             return True
         return self.follow(use)
 
@@ -78,7 +78,7 @@ class TensorNeeds:
     def _follow_callers(self, statement: ast.Return, place: int | None, depth: int) -> bool:
         """Whether a caller asks what a function returns for it, or a part of that."""
         function = self._index.function_of(statement)
-        callers = [] if function is None else self._callers(function)
+        callers = [] if function is None else self.callers(function)
         return any(one.file.tensor_needs.follow_result(one.call, place, depth + 1) for one in callers)
 
     def follow_result(self, call: ast.Call, place: int | None, depth: int) -> bool:
@@ -93,7 +93,7 @@ class TensorNeeds:
         parts = [target.elts for target in targets if isinstance(target, ast.Tuple | ast.List)]
         return any(self._follow_variable(part[place], depth) for part in parts if place < len(part))
 
-    def _callers(self, function: FunctionNode) -> list[_Caller]:
+    def callers(self, function: FunctionNode) -> list[_Caller]:
         """The calls of a function in this file, and those in other files of the project."""
         here = [_Caller(self._index, call, True) for call in self._index.definitions.calls_of(function)]
         return [*here, *self._callers_elsewhere(function)]

@@ -11,6 +11,7 @@ from tpulint.semantic import Binding, Kind
 from tpulint.semantic.device_sites import device_argument
 from tpulint.semantic.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
+from tpulint_rules.checkpoint._kept_averages import averages_given
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module
 from tpulint_rules.checkpoint._loaded_optimizers import holds_optimizer
 from tpulint_rules.checkpoint._loaded_parts import holds_state, is_made_into_state, is_of_facts, is_only_state
@@ -22,6 +23,7 @@ _ON_CUDA = "torch.cuda.is_available()"
 _NUMBERS = ("torch.cuda.current_device", "torch.distributed.get_rank")
 """Functions that tell the number of the GPU, and do nothing else."""
 _COPIED = "`load_state_dict` copies the values to where the parameters are."
+_KEPT = "What a class of the project keeps of a state is sent to the device, where its tensors were."
 _TO_BE_MOVED = "Tensors of the file that are used as they are must be moved to the device."
 
 
@@ -198,11 +200,16 @@ def _loaded_to_host(ctx: FileContext, call: ast.Call, place: ast.expr) -> FixBui
         made = _made_for(ctx, place)
         if made is not None:
             fix.delete(made)
-    if is_state:
+    kept = [] if ctx.portable else list(averages_given(ctx.index, call))
+    for state in kept:
+        fix.lower(Applicability.UNSAFE, _KEPT)
+        sends = f"{fix.use('torch_xla.core.xla_model', alias='xm', at=state)}.send_cpu_data_to_device"
+        fix.replace(state, f"{sends}({ctx.text(state)}, {fix.emit.device(state)})")
+    if is_state or kept:
         return fix
     fix.lower(Applicability.UNSAFE, _TO_BE_MOVED)
     target = _variable(ctx, call)
-    if target is not None and not ctx.portable and device is None and is_tensor(ctx.index, target):
+    if not is_whole and not ctx.portable and is_tensor(ctx.index, call):
         moved = None if _is_moved_later(ctx, call) else device_of(ctx, fix, call, place)
         if moved is not None:
             fix.append(call, f".to({moved})")
