@@ -71,3 +71,51 @@ def test_several_of_one_loop() -> None:
 def test_what_a_loop_looks_at_or_changes_stays(rows: list[str]) -> None:
     code = CODE.replace("{row}", "\n        ".join(rows))
     assert fixed(code)[0] == code
+
+
+KEEPER = """\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+
+
+class Evaluation:
+    def __init__(self, net):
+        self.net = net.to(device)
+        self.scores = torch.zeros(0, 4, device=device)
+
+    def count(self):
+        return {counted}
+
+    def note(self):
+        self.noted = self.count()
+
+    def run(self, loader):
+        self.net.eval()
+        with torch.no_grad():
+            for x, y in loader:
+                out = self.net(x.to(device))
+                {row}
+                torch_xla.sync()
+        return self.scores
+"""
+JOINED = "self.scores = torch.cat((self.scores, out))"
+
+
+@pytest.mark.parametrize(
+    ("row", "counted", "is_joined_behind"),
+    [
+        (JOINED, "len(self.scores)", True),
+        (f"{JOINED}\n                self.note()", "len(self.scores)", False),
+        (f"{JOINED}\n                self.note()", "0", True),
+        (f"{JOINED}\n                show(self.scores)", "0", False),
+        (f"{JOINED}\n                if len(x) < 8:\n                    return None", "0", False),
+    ],
+)
+def test_a_tensor_that_an_object_keeps(row: str, counted: str, is_joined_behind: bool) -> None:
+    """A function that the loop runs may look at it; what another does is behind the loop."""
+    text, left = fixed(KEEPER.format(row=row, counted=counted))
+    assert ("scores_parts.append(out)\n" in text) is is_joined_behind
+    assert ("            self.scores = torch.cat((self.scores, *scores_parts))\n" in text) is is_joined_behind
+    assert (left == ["TPU205"]) is not is_joined_behind

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, LoopNode
+from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.variables import last_name
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate")
 _KEPT = "Until the end of the loop a list holds the parts, which are joined there."
@@ -24,7 +26,7 @@ def joined_behind(ctx: FileContext, loop: LoopNode, calls: list[ast.Call]) -> Fi
     before, after = [], []
     for call in calls:
         statement, (own, new) = ctx.index.statement_of(call), _items(call)
-        name = ctx.index.names.fresh(f"{ctx.text(own)}_parts", loop)
+        name = ctx.index.names.fresh(f"{last_name(own)}_parts", loop)
         text, start = ctx.text(call), ctx.index.span(call).start
         span = ctx.index.span(new)
         before.append(f"{name} = []")
@@ -48,13 +50,19 @@ def _may_wait(ctx: FileContext, loop: LoopNode, call: ast.Call) -> bool:
     if index.qualified_name(call.func) not in _JOINS or not isinstance(joined, ast.List | ast.Tuple):
         return False
     own, new = joined.elts if len(joined.elts) == 2 else (call, call)
-    if not isinstance(own, ast.Name) or "\n" in ctx.text(call):
+    if not isinstance(own, ast.Name | ast.Attribute) or "\n" in ctx.text(call):
         return False
     if not all(isinstance(item, ast.Constant | ast.UnaryOp) for item in _dimensions(call)):
         return False
-    found = index.names.find_name(own)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if not isinstance(target, ast.Name) or target.id != own.id or found is None or index.tree.loop_of(call) is not loop:
+    if index.tree.loop_of(call) is not loop or not isinstance(target, ast.Name | ast.Attribute):
+        return False
+    if isinstance(own, ast.Attribute):
+        if not isinstance(target, ast.Attribute) or ctx.text(target) != ctx.text(own) or not is_of_self(own):
+            return False
+        return not _is_looked_at(ctx, loop, own, target) and _is_made_anew(ctx, loop, new)
+    found = index.names.find_name(own)
+    if not isinstance(target, ast.Name) or target.id != own.id or found is None:
         return False
     for mention in index.names.mentions(own.id, found[0]):
         if mention in (own, target):
@@ -62,6 +70,27 @@ def _may_wait(ctx: FileContext, loop: LoopNode, call: ast.Call) -> bool:
         if index.tree.encloses(loop, mention) or index.function_of(mention) is not index.function_of(loop):
             return False
     return _is_made_anew(ctx, loop, new)
+
+
+def _is_looked_at(ctx: FileContext, loop: LoopNode, own: ast.Attribute, target: ast.Attribute) -> bool:
+    """Whether a loop, or a function of the file that it may run, has to do with an attribute beyond what it joins."""
+    index = ctx.index
+    others = [each for each in index.tree.attributes_called(own.attr) if each not in (own, target)]
+    if any(index.tree.encloses(loop, each) for each in others) or index.tree.nodes_in(loop, ast.Return):
+        return True
+    holders = {function.name for each in others if (function := index.function_of(each)) is not None}
+    reached, found = {""}, _names_called(ctx, loop)
+    while found - reached:
+        reached |= found
+        inside = (function for function in index.tree.functions if function.name in found)
+        found = {name for function in inside for name in _names_called(ctx, function)}
+    return not reached.isdisjoint(holders)
+
+
+def _names_called(ctx: FileContext, holder: ast.AST) -> set[str]:
+    """The names of what is called, ``forward`` of what may be a module."""
+    calls = ctx.index.tree.nodes_in(holder, ast.Call)
+    return {name for call in calls if isinstance(call, ast.Call) for name in (last_name(call.func), "forward")}
 
 
 def _dimensions(call: ast.Call) -> Iterator[ast.expr]:
