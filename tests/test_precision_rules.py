@@ -334,6 +334,36 @@ def test_autocast_forms(old: str, new: str) -> None:
     )
 
 
+KEPT_TYPE = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, half):
+        self.device = "xla"
+        self.dtype = {kept}
+
+    def step(self, net, x):
+        with torch.autocast(device_type=self.device, dtype=self.dtype):
+            return net(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_told"),
+    [
+        ("torch.float16", True),
+        ("torch.half", True),
+        ("torch.bfloat16", False),
+        ("torch.float16 if half else torch.float32", False),  # only where it is asked for
+        ("half", False),
+    ],
+)
+def test_autocast_of_a_type_that_an_object_keeps(kept: str, is_told: bool) -> None:
+    text = KEPT_TYPE.format(kept=kept)
+    assert port(text, "TPU401") == (text.replace("dtype=self.dtype", "dtype=torch.bfloat16") if is_told else text)
+
+
 HANDED_ON = """\
 import torch
 

@@ -7,7 +7,7 @@ import ast
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Severity
 from tpulint.semantic.mixed_precision import Autocast
-from tpulint.semantic.origins import origins
+from tpulint.semantic.origins import Origin, origins
 
 FLOAT16 = ("torch.float16", "torch.half")
 BFLOAT16 = "torch.bfloat16"
@@ -37,10 +37,22 @@ def problem_of(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Cer
             Severity.WARNING,
             Certainty.CERTAIN,
         )
-    if device is None or dtype not in FLOAT16 or is_text(device, "cpu"):
+    if device is None or not is_float16(ctx, arguments.get("dtype")) or is_text(device, "cpu"):
         return None
     certainty = Certainty.CERTAIN if is_text(device, "xla") else Certainty.LIKELY
     return f"{name} computes in float16, for which a TPU has no units; use bfloat16", Severity.WARNING, certainty
+
+
+def is_float16(ctx: FileContext, node: ast.expr | None) -> bool:
+    """Whether a dtype is float16, be it by the only value of a variable or attribute: ``self.dtype = torch.float16``"""
+    if node is None or dtype_of(ctx, node) in FLOAT16:
+        return node is not None
+    found = origins(ctx.index, node) if isinstance(node, ast.Name | ast.Attribute) else []
+    return bool(found) and all(one.node is not node and _is_half(ctx, one) for one in found)
+
+
+def _is_half(ctx: FileContext, origin: Origin) -> bool:
+    return not origin.by_user and dtype_of(ctx, origin.node) in FLOAT16
 
 
 def may_be_float16(ctx: FileContext, node: ast.expr | None) -> bool:

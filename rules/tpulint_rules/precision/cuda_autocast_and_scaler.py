@@ -16,9 +16,9 @@ from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import (
     BFLOAT16,
     CHOSEN,
-    FLOAT16,
     SCALER,
     dtype_of,
+    is_float16,
     is_float16_by_default,
     is_off,
     is_text,
@@ -169,7 +169,7 @@ def _retarget(ctx: FileContext, fix: FixBuilder, autocast: Autocast, is_scaled: 
     torch = fix.use("torch", at=autocast.call)
     dtype = arguments.get("dtype")
     added = "" if dtype is not None or is_off(autocast.call) else f"dtype={torch}.bfloat16"
-    if dtype is not None and dtype_of(ctx, dtype) in FLOAT16:
+    if dtype is not None and is_float16(ctx, dtype):
         fix.replace(dtype, f"{torch}.bfloat16")
     elif is_scaled and dtype is not None and not is_off(autocast.call) and may_be_float16(ctx, dtype):
         text = fix.text(dtype)
