@@ -21,7 +21,7 @@ from tpulint.semantic.outside import (
     qualified_in_file,
 )
 from tpulint.semantic.passed_arguments import arguments_given, named_beside
-from tpulint.semantic.tree import FUNCTIONS, is_of_self
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
@@ -101,7 +101,9 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             if (path := file_of_options(index, item)) is not None
         ),
         states=tuple(
-            name for name, item in given if definition.file.source.has_any(SAVES) and index.saved_states.holds(item)
+            name
+            for name, item in (*given, *_starred_first(call, definition.node))
+            if definition.file.source.has_any(SAVES) and index.saved_states.holds(item)
         ),
         states_by_key=tuple(
             (name, key)
@@ -153,6 +155,12 @@ def _is_unseen_result(index: SemanticIndex, item: ast.expr) -> bool:
     if is_known or _element_given(index, item).kind is not Kind.UNKNOWN:
         return False
     return index.kinds.unseen.is_made_of_device(item)
+
+
+def _starred_first(call: ast.Call, function: FunctionNode) -> list[tuple[str, ast.expr]]:
+    """What a call that names nothing gives first to a function which takes whatever it is given: ``def save(*args)``"""
+    beside, others = function.args.vararg, [*function.args.posonlyargs, *function.args.args]
+    return [] if beside is None or others or call.keywords else [(beside.arg, item) for item in call.args[:1]]
 
 
 def _object_called(call: ast.Call, first: list[ast.arg]) -> Iterator[tuple[str, ast.expr]]:

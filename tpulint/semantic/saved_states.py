@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.moves import names_host
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import FUNCTIONS
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.bindings import Binding
 
 _DEPTH = 4
+_STATES = ("state_dict",)
 _OF_HOST = (Kind.SCHEDULER, Kind.SCALER, Kind.LOADER)
 _WORDS_OF_HOST = ("sched", "scaler", "loader", "sampler")
 """Parts of the names of objects that keep no tensors of the device."""
@@ -51,12 +53,25 @@ class SavedStates:
         if isinstance(node, ast.Name):
             if self._is_copied_in_place(node):
                 return False
-            return any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node)) or any(
-                self.holds(item, depth + 1) for item in self._index.kinds.contents.of(node)
+            return (
+                any(self._is_bound(binding, depth) for binding in self._index.flow.reaching(node))
+                or any(self.holds(item, depth + 1) for item in self._index.kinds.contents.of(node))
+                or any(self.holds(item, depth + 1) for item in self._put_into(node))
             )  # `data = {}`, `data["model"] = model.state_dict()`
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return node.slice.value in self.keys_of(node.value, depth + 1)
         return False
+
+    def _put_into(self, state: ast.Name) -> Iterator[ast.expr]:
+        """What a function puts into a dictionary that it is given: ``state["model"] = model.state_dict()``."""
+        index, end = self._index, self._index.span(state).start
+        if not any(binding.kind == "parameter" for binding in index.flow.reaching(state)):
+            return
+        for load in index.names.loads_of(state):
+            part = index.parent(load)
+            statement = index.parent(part) if isinstance(part, ast.Subscript) else None
+            if isinstance(statement, ast.Assign) and part in statement.targets and index.span(load).start < end:
+                yield statement.value
 
     def _is_copied_in_place(self, state: ast.Name) -> bool:
         """``for key in state: state[key] = state[key].cpu()`` in front of where it is saved."""
@@ -132,7 +147,9 @@ class SavedStates:
                 return any(self.holds(item, depth + 1) for item in call.args[:1])
             if self._makes_record(call):
                 return any(self.holds(item, depth + 1) for item in values_given(call))
-            return name == "builtins.dict" and any(self.holds(item.value, depth + 1) for item in call.keywords)
+            if name == "builtins.dict":
+                return any(self.holds(item.value, depth + 1) for item in call.keywords)
+            return self._is_returned(call, depth)
         named = last_name(func.value).lower()
         if index.kind(func.value) in _OF_HOST or any(word in named for word in _WORDS_OF_HOST):
             return False
@@ -142,6 +159,15 @@ class SavedStates:
             isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "cpu"
             for part in index.tree.inside(call)
         )
+
+    def _is_returned(self, call: ast.Call, depth: int) -> bool:
+        """Whether a function of the project that is given a module of the device returns its state: ``state_of(net)``"""
+        if depth > 1 or not any(map(self.are_given_by, values_given(call))):
+            return False
+        called = definition_called(self._index, call)
+        if called is None or not isinstance(called.node, FUNCTIONS) or not called.file.source.has_any(_STATES):
+            return False
+        return any(called.file.saved_states.holds(value, 2) for value in returned(called))
 
     def _makes_record(self, call: ast.Call) -> bool:
         """Whether a call makes an object that keeps what it is given, of a class of the project: a dataclass."""

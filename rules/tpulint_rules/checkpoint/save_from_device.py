@@ -10,6 +10,7 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
 from tpulint.semantic.origins import origins
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.variables import last_name
 
 _COPIED = "`dataclasses.asdict` copies each tensor on the device first: `vars(snapshot)` does not"
@@ -22,9 +23,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         return
     for call in ctx.index.calls_to("torch.save"):
         saved = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "obj"), None)
-        if isinstance(saved, ast.Starred) and (given := _given_on(ctx, call, saved)) is not None:
-            saved = given
-        if saved is None or isinstance(saved, ast.Starred):
+        if saved is None or (isinstance(saved, ast.Starred) and not _is_given_on(ctx, call, saved)):
             continue
         if _is_module(ctx, saved):
             message = (
@@ -33,7 +32,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(
                 call, message, help="Save `model.state_dict()` with `xm.save` and load it with `load_state_dict`"
             )
-        elif ctx.index.saved_states.holds(saved):
+        elif isinstance(saved, ast.Starred) or ctx.index.saved_states.holds(saved):
             fix = ctx.fix(
                 "Save with `xm.save`", Applicability.SAFE, "It writes the same values, as tensors of the host."
             )
@@ -60,21 +59,22 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(call, message, fix, help=_COPIED if _is_copied(ctx, saved) else "")
 
 
-def _given_on(ctx: FileContext, call: ast.Call, starred: ast.Starred) -> ast.expr | None:
-    """A state that calls give a function which hands all on: ``def save(*args): torch.save(*args)``.
+def _is_given_on(ctx: FileContext, call: ast.Call, starred: ast.Starred) -> bool:
+    """Whether calls give a state to a function which hands all on: ``def save(*args): torch.save(*args)``.
 
-    None where one of them names what it gives: `xm.save` has other names.
+    Not so where one of them names what it gives: `xm.save` has other names.
     """
     function, passed = ctx.index.function_of(call), starred.value
     if function is None or function.args.vararg is None or not isinstance(passed, ast.Name):
-        return None
+        return False
     if function.args.vararg.arg != passed.id or function.args.args or function.args.posonlyargs:
-        return None
+        return False
     calls = ctx.index.definitions.calls_of(function)
     if any(one.keywords for one in calls):
-        return None
-    given = (one.args[0] for one in calls if one.args)
-    return next((value for value in given if ctx.index.saved_states.holds(value)), None)
+        return False
+    name = qualified_in_file(ctx.index.tree, function)
+    elsewhere = any(passed.id in one.states for one in ctx.index.outside if one.function == name)
+    return elsewhere or any(ctx.index.saved_states.holds(one.args[0]) for one in calls if one.args)
 
 
 def _is_of_each_rank(ctx: FileContext, call: ast.Call) -> bool:
