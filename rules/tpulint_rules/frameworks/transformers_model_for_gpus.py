@@ -20,6 +20,7 @@ _WITHOUT_WEIGHTS = re.compile(r"(?:Tokenizer(?:Fast)?|Processor|FeatureExtractor
 _QUANTIZED = frozenset({"load_in_8bit", "load_in_4bit"})
 _KERNELS = ("flash_attention_2", "flash_attention_3")
 _CURRENT = ("torch.cuda.current_device", "torch.accelerator.current_device_index")
+_MOVE_IT = "Leave the entry out, and move the model where it is loaded: `from_pretrained(name).to(device)`"
 _SPREAD = ("auto", "balanced", "balanced_low_0", "sequential")
 
 
@@ -33,6 +34,7 @@ class _Problem(NamedTuple):
 def check(ctx: FileContext) -> Iterator[Finding]:
     if not ctx.index.mentions(_LIBRARIES, "transformers", "peft", "trl", "optimum", "unsloth"):
         return
+    maps: dict[ast.expr, str] = {}
     for call in ctx.index.calls:
         name = ctx.index.qualified_name(call.func) or ""
         last = call.func.attr if isinstance(call.func, ast.Attribute) else name.rpartition(".")[2]
@@ -46,6 +48,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             check_argument = _in_quantization
         else:
             continue
+        if last in _LOADS:
+            maps.update(_mapped_by_options(ctx, call))
         for keyword in call.keywords:
             problem = check_argument(ctx, call, keyword)
             if problem is not None:
@@ -53,6 +57,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 if severity is Severity.ERROR and ctx.index.callers.decide(keyword.value):
                     severity = Severity.WARNING
                 yield ctx.finding(keyword, problem.message, problem.fix, severity=severity, certainty=problem.certainty)
+    for value, where in maps.items():
+        yield ctx.finding(
+            value, _message_of(f'"device_map": {" ".join(ctx.text(value).split())}', where), help=_MOVE_IT
+        )
 
 
 def _class_of(ctx: FileContext, func: ast.expr) -> str:
@@ -114,6 +122,17 @@ def _in_quantization(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> 
 # -------------------------------------------------------------------- where a model is put
 
 
+def _mapped_by_options(ctx: FileContext, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    """``options = {"device_map": "balanced"}`` of ``from_pretrained(name, **options)``: the value and what it names."""
+    for unpacked in (item.value for item in call.keywords if item.arg is None):
+        for options in (origin.node for origin in origins(ctx.index, unpacked)):
+            for key, value in zip(options.keys, options.values, strict=True) if isinstance(options, ast.Dict) else ():
+                is_map = isinstance(key, ast.Constant) and key.value == "device_map"
+                where = _map_of(ctx, value) if is_map else None
+                if where is not None:
+                    yield value, where
+
+
 def _mapped(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Problem | None:
     where = _map_of(ctx, keyword.value)
     if where is None:
@@ -122,7 +141,10 @@ def _mapped(ctx: FileContext, call: ast.Call, keyword: ast.keyword) -> _Problem 
 
 
 def _map_message(ctx: FileContext, keyword: ast.keyword, where: str) -> str:
-    text = " ".join(ctx.text(keyword).split())
+    return _message_of(" ".join(ctx.text(keyword).split()), where)
+
+
+def _message_of(text: str, where: str) -> str:
     if where in _SPREAD:
         return f"`{text}` looks for GPUs and puts the whole model on the CPU where there are none, without a word"
     return f"`{text}` loads the model onto a GPU, which a TPU machine lacks"
