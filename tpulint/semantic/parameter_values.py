@@ -259,6 +259,8 @@ class ParameterValues:
         is_compared = self._numbers.is_compared_in_training(function, binding.name)
         if is_compared and not self._is_given_tensor(function, binding.name, depth):
             return UNKNOWN  # `forward(self, x, prob)`, `if self.training and prob > 0.0:`
+        if is_called_options(binding.name) and not self._is_given_tensor(function, binding.name, depth):
+            return UNKNOWN  # `forward(self, x, args=None)`, `box = args.box`
         if self._uses.is_option(function, binding.name):
             return UNKNOWN  # `count = self.config.count if count is None else count`
         annotation = binding.node.annotation

@@ -161,7 +161,7 @@ class SavedStates:
         )
 
     def _is_returned(self, call: ast.Call, depth: int) -> bool:
-        """Whether a function of the project that is given a module of the device returns its state: ``state_of(net)``"""
+        """Whether a function of the project that is given a module returns its state: ``state_of(net)``"""
         if depth > 1 or not any(map(self.are_given_by, values_given(call))):
             return False
         called = definition_called(self._index, call)
