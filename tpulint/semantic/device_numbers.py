@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tpulint.semantic.device_flow import DeviceFlow
     from tpulint.semantic.device_indices import DeviceIndices
 
+_DEPTH = 3
+"""Functions that hand a device on."""
+
 
 class DeviceNumbers:
     """The numbers of one file that stand for a device."""
@@ -148,15 +151,30 @@ class DeviceNumbers:
                 if self._is_only_device(function, name):
                     yield from self._index.definitions.arguments.of(function, name)
 
-    def _is_only_device(self, function: FunctionNode, name: str) -> bool:
-        """Whether a function only takes a parameter for a device, or asks whether it was given one."""
+    def _is_only_device(self, function: FunctionNode, name: str, depth: int = 0) -> bool:
+        """Whether a function only takes a parameter for a device, or asks whether it was given one.
+
+        So does one that hands it on to another for that: ``collate(rows, device)``.
+        """
         loads = [node for node in self._tree.names_called(name) if self._tree.encloses(function, node)]
         loads = [node for node in loads if isinstance(node.ctx, ast.Load)]
         if any(map(self._indices.is_number, loads)):
             return False  # told where it is used
-        return any(map(self._takes_device, loads)) and all(
-            self._takes_device(load) or _asks_for_none(self._tree.parents[load]) for load in loads
-        )
+        taken = [load for load in loads if self._takes_device(load) or self._hands_on_device(load, depth)]
+        rest = (load for load in loads if load not in taken)
+        return bool(taken) and all(_asks_for_none(self._tree.parents[load]) for load in rest)
+
+    def _hands_on_device(self, load: ast.expr, depth: int) -> bool:
+        """Whether a function of the file is given it which only takes it for a device."""
+        parent = self._tree.parents[load]
+        call = self._tree.parents[parent] if isinstance(parent, ast.keyword) else parent
+        definitions = self._index.definitions
+        called = definitions.function_called(call) if isinstance(call, ast.Call) and depth < _DEPTH else None
+        if called is None or not isinstance(call, ast.Call):
+            return False
+        given = arguments_given(call, called, self._tree.takes_object(called))
+        names = [name for name, item in given if item is load]
+        return bool(names) and all(self._is_only_device(called, name, depth + 1) for name in names)
 
     def _is_device_value(self, node: ast.expr) -> bool:
         derived = self._flow.derives(node) or self._index.xla_devices.is_device(node)

@@ -1,0 +1,56 @@
+"""Numbers of GPUs that functions hand on for a device, which another call gives them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+
+CODE = """\
+import torch
+import torch_xla
+
+
+def collate(rows, device):
+    return torch.stack([torch.tensor(row, device=device) for row in rows])
+
+
+def make(device, rows):
+    def join(batch):
+        return {joined}
+
+    return join(rows)
+
+
+def work(gpu, rows):
+    print(gpu)
+    return make({given}, rows)
+
+
+def show(rows):
+    print(make(torch.device("cpu"), rows))
+
+
+work(0, [[1, 2]])
+"""
+
+
+@pytest.mark.parametrize(
+    ("joined", "given", "is_told"),
+    [
+        ("collate(batch, device)", "gpu", True),
+        ("collate(batch, device=device)", "gpu", True),
+        ('collate(batch, device) if device is not None else collate(batch, "cpu")', "gpu", True),
+        ("collate(batch, device) if device > 0 else batch", "gpu", False),  # it is asked for as a number
+        ("open(batch, device)", "gpu", False),
+        ("collate(batch, device)", "torch_xla.device()", False),
+    ],
+)
+def test_numbers_that_functions_hand_on(joined: str, given: str, is_told: bool) -> None:
+    text = CODE.format(joined=joined, given=given)
+    settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text, "train.py"), settings, load())
+    assert result.text == (text.replace("make(gpu, rows)", "make(torch_xla.device(), rows)") if is_told else text)
