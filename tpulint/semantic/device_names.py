@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tpulint.semantic.compared_devices import is_never_text
@@ -20,6 +21,9 @@ from tpulint.semantic.variables import last_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+
+_NEEDS_CUDA = r"(?i)(?:requires?|needs?|only (?:on|for|with)) .*\bcuda\b|\bcuda\b.* (?:required|only)"
+"""What a program says where it leaves something out for want of CUDA."""
 
 
 class DeviceNames:
@@ -94,8 +98,20 @@ class DeviceNames:
             return False  # `self.is_gpu = device.type in ("cuda", "xpu")`
         if isinstance(comparison, ast.expr) and not self._index.is_program and self._is_flag_of_cuda(comparison):
             return False
+        if isinstance(comparison, ast.Compare) and self._is_told_to_need_cuda(comparison):
+            return False
         skips = isinstance(comparison, ast.expr) and self._questions.skips_test(self._placement.root(comparison))
         return not skips and not self._features.guards_cuda_only(comparison)
+
+    def _is_told_to_need_cuda(self, comparison: ast.Compare) -> bool:
+        """``if device != "cuda": print("fp8 requires CUDA, ignored")``, whose other branch is for CUDA alone."""
+        branch = self._tree.parents[comparison]
+        if not isinstance(branch, ast.If) or branch.test is not comparison or not branch.orelse:
+            return False
+        told = branch.body if isinstance(comparison.ops[0], ast.NotEq) else branch.orelse
+        calls = [one.value for one in told if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
+        texts = (item for call in calls for item in self._tree.inside(call) if isinstance(item, ast.Constant))
+        return len(calls) == len(told) and any(re.search(_NEEDS_CUDA, str(item.value)) for item in texts)
 
     def _is_demanded(self, comparison: ast.AST | None) -> bool:
         """``assert device in ["cuda", "mps", "cpu"]``, which fails once the device is called otherwise."""

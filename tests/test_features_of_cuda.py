@@ -1,0 +1,44 @@
+"""Features that a program leaves out where there is no CUDA, and says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpulint.catalog import load
+from tpulint.config import Settings
+from tpulint.linter import lint
+from tpulint.source import SourceFile
+
+CODE = """\
+import torch
+import torch_xla
+from kernels import net, convert
+
+device = "cuda"
+net.to(device)
+if device {asked} "cuda":
+    {first}
+else:
+    {second}
+"""
+CONVERT, SAYS = "convert(net)", 'print("fp8 requires CUDA, ignored")'
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "second", "is_renamed"),
+    [
+        ("!=", SAYS, CONVERT, False),
+        ("==", CONVERT, 'log.warning(f"{net} is supported on CUDA only")', False),
+        ("!=", 'print("on the host")', CONVERT, True),
+        ("!=", 'raise ValueError("fp8 requires CUDA")', CONVERT, True),
+        ("!=", f"{SAYS}; convert(1)", CONVERT, False),
+        ("!=", f"{SAYS}; kind = 1", CONVERT, True),
+    ],
+)
+def test_branches_that_say_what_is_left_out(asked: str, first: str, second: str, is_renamed: bool) -> None:
+    text = CODE.format(asked=asked, first=first, second=second)
+    settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
+    fixed = lint(SourceFile.from_text(text, "train.py"), settings, load()).text
+    assert 'device = "xla"' in fixed
+    assert (f'if device {asked} "xla":' in fixed) is is_renamed
+    assert (f'if device {asked} "cuda":' in fixed) is not is_renamed
