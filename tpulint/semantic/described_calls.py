@@ -227,11 +227,24 @@ def gives_device(index: SemanticIndex, given: ast.expr) -> bool:
     return index.kinds.sides.is_host(given, surely=True) or any(True for _ in _gpus_in(index, given))
 
 
+def is_place_of_options(index: SemanticIndex, item: ast.expr) -> bool:
+    """Whether options hold a device to which the file moves things: ``config.device`` beside ``x.to(config.device)``"""
+    if not isinstance(item, ast.Attribute) or not says_device(item.attr) or not is_configuration(last_name(item.value)):
+        return False
+    text = index.text(item)
+    moves = index.method_calls("to") if index.kinds.mentions_device or index.moves.has_device else ()
+    return any(
+        call.args and isinstance(call.args[0], ast.Attribute) and index.text(call.args[0]) == text for call, _ in moves
+    )
+
+
 def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
     """What a call gives; a list of tensors, ``[part.to(device) for part in batch]``, as the batch that it is."""
     if is_none(item):
         return UNKNOWN  # of what other calls give, `None` says nothing
     value = HOST_DEVICE if is_cpu(item) else index.value(item)
+    if value.kind is Kind.UNKNOWN and is_place_of_options(index, item):
+        return Value(Kind.DEVICE, certain=False)
     bindings = index.flow.made(item) if isinstance(item, ast.Name) and value.kind is Kind.HOST else ()
     parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]
     is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)

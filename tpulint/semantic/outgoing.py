@@ -18,6 +18,7 @@ from tpulint.semantic.described_calls import (
     described_call,
     gives_device,
     has_loops,
+    is_place_of_options,
     is_quiet,
     tells_anything,
     trains_on_device,
@@ -49,6 +50,8 @@ _MOST_CALLS = 400
 """Of a file, those to others or not: a bound on work for generated code."""
 _ABOUT_DEVICES = ("device", "cuda", "xla", "super(")
 """Words of files that may ask about a device, or hand it on to a base class."""
+_LOADS = ("torch.load(",)
+"""What puts what it loads where it is told."""
 _MOVING = (".cuda(", ".to(")
 _TAKES_MODULES = ("train", "Train", ".cuda(", ".to(")
 """Words of files that may train or move what they are given."""
@@ -242,6 +245,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             item.file.source.has_any(_ABOUT_DEVICES)
             and any(gives_device(index, value) or file_of_options(index, value) is not None for value in given)
         )
+        or (item.file.source.has_any(_LOADS) and any(is_place_of_options(index, value) for value in given))
         or (is_quiet(index, call) and has_loops(item))
         or (item.file.source.has_any(SAVES) and _gives_what_is_saved(index, call, given))
         or (

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.kinds import Kind
+from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.moves import names_host
 from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.outside import qualified_in_file
@@ -110,8 +110,10 @@ class SavedStates:
 
     @property
     def may_be_of_device(self) -> bool:
-        """Whether the file has to do with a device, or others hand it states to save, or modules of the device."""
-        return self._index.moves.has_device or any(call.states or call.modules for call in self._index.outside)
+        """Whether the file has to do with a device, or others hand it one, states to save, or modules of the device."""
+        return self._index.moves.has_device or any(
+            call.states or call.modules or any(map(_is_device, call.arguments)) for call in self._index.outside
+        )
 
     def keys_of(self, node: ast.expr, depth: int = 0) -> set[object]:
         """The keys of a dictionary behind which it holds it: ``"net"`` of ``{"net": net.state_dict(), "epoch": 3}``."""
@@ -195,6 +197,12 @@ class SavedStates:
             return True
         name = qualified_in_file(self._index.tree, binding.statement)
         return any(binding.name in call.states for call in self._index.outside if call.function == name)
+
+
+def _is_device(given: tuple[str, str, str]) -> bool:
+    """Whether what a call of another file gives for a parameter is a device other than the host."""
+    _, kind, side = given
+    return kind == Kind.DEVICE.name and side != Side.HOST.name
 
 
 def _is_copy(value: ast.expr) -> bool:
