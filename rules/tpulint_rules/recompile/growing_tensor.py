@@ -8,9 +8,15 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.tree import is_of_self
 from tpulint.semantic.values import is_none
 from tpulint_rules.recompile._joined_behind import joined_behind
+from tpulint_rules.recompile._rows_chosen import copied, kept_length
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate", "torch.vstack", "torch.hstack", "torch.stack")
 _SUM = "builtins.sum"
@@ -57,8 +63,10 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
     index, choice, items = ctx.index, ctx.index.parent(call), call.args[0]
     is_chosen = isinstance(choice, ast.IfExp) and choice.orelse is call and _asks_for_none(choice.test, items)
     value = choice if is_chosen else call  # `kept = new if kept is None else torch.cat([kept, new])`
-    statement = None if value is None else index.parent(value)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not value:
+    statement = None if value is None else index.statement_of(value)
+    if isinstance(statement, ast.Assign) and copied(statement.value) is not value:
+        return False
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
     target = statement.targets[0]
     if not isinstance(items, ast.List | ast.Tuple) or len(items.elts) < 2:
@@ -67,17 +75,29 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
         return _joins_attribute(ctx, statement, target, items.elts)
     if not isinstance(target, ast.Name):
         return False
-    own = [item for item in items.elts if isinstance(item, ast.Name) and item.id == target.id]
+    kept = {item: kept_length(ctx, item, call) for item in items.elts}
+    own = [item for item in items.elts if _is_named(kept[item], target.id)]
     others = [item for item in items.elts if item not in own]
     loop = _turn_loop(ctx, statement)
     if len(own) != 1 or not others or loop is None:
         return False
-    comes_back = any(binding.statement is statement for binding in index.flow.reaching(own[0]))
-    changes = [b for b in index.names.bindings(target) if b.statement is not statement]
-    within = [b.node for b in changes if index.tree.encloses(loop, b.node)]
-    if not all(_comes_last(ctx, node, loop) or _begins(ctx, node, statement, loop) for node in within):
+    within = [b for b in index.names.bindings(target) if index.tree.encloses(loop, b.node)]
+    longer = [statement, *(b.statement for b in within if _keeps_length(ctx, b, target.id, call))]
+    comes_back = any(binding.statement in longer for binding in index.flow.reaching(kept[own[0]]))
+    changes = [binding.node for binding in within if binding.statement not in longer]
+    if not all(_comes_last(ctx, node, loop) or _begins(ctx, node, statement, loop) for node in changes):
         return False  # begun anew, or cut to a length
     return comes_back and all(index.is_device_tensor(item) for item in others)
+
+
+def _is_named(node: ast.expr, name: str) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _keeps_length(ctx: FileContext, binding: Binding, name: str, join: ast.Call) -> bool:
+    """``seqs = seqs[order]`` of what is joined by columns."""
+    value = None if binding.kind != "assign" or binding.path else binding.value
+    return value is not None and _is_named(kept_length(ctx, value, join), name)
 
 
 def _asks_for_none(test: ast.expr, items: ast.expr) -> bool:
