@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.batch_loops import gone_through
-from tpulint.semantic.drawn_parameters import drawn_by
+from tpulint.semantic.drawn_parameters import drawn_by, gone_through_by
 from tpulint.semantic.entries import elements_of_loop
 from tpulint.semantic.fed_parameters import ANY, Handed, fed_elsewhere, sources_of
 from tpulint.semantic.left_out_batches import leaves_out_smaller
@@ -134,6 +134,8 @@ class LoaderSources:
             for paths, turn in ((outside.fed, STEP), (outside.fed_evaluation, EVALUATION)):
                 for value, part in self._given_by(outside.function) if paths else ():
                     found += [Source(value, (*part, *map(str, path)), turn) for path in paths]
+                for function in self._index.definitions.named(outside.function) if () in paths else ():
+                    found += [Source(item, (), turn) for item in gone_through_by(self._index, function)]
         return found
 
     def _given_by(self, name: str) -> list[tuple[ast.expr, _Path]]:

@@ -114,7 +114,11 @@ def _described_source(
         return None
     caller = os.path.basename(index.source.path)
     if isinstance(source.node, ast.ClassDef):
-        return next(_kept_by(index, source, path, turn), None)
+        going = None if path else method(source, "__iter__")
+        if going is None or not isinstance(going.node, FUNCTIONS):
+            return next(_kept_by(index, source, path, turn), None)
+        fed = OutsideCall(qualified_in_file(going.file.tree, going.node), NOW_AND_THEN, False, False, (), caller)
+        return OutgoingCall(going.file.source.path, _feeding(fed, (), turn))
     part = _part(path)
     name = qualified_in_file(source.file.tree, source.node)
     named = index.call_arguments.names(call)

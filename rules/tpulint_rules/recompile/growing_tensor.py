@@ -76,14 +76,14 @@ def _joins_itself(ctx: FileContext, call: ast.Call) -> bool:
     if not isinstance(target, ast.Name):
         return False
     kept = {item: kept_length(ctx, item, call) for item in items.elts}
-    own = [item for item in items.elts if _is_named(kept[item], target.id)]
-    others = [item for item in items.elts if item not in own]
+    own = [value for value in kept.values() if _is_named(value, target.id)]
+    others = [item for item, value in kept.items() if value not in own]
     loop = _turn_loop(ctx, statement)
     if len(own) != 1 or not others or loop is None:
         return False
     within = [b for b in index.names.bindings(target) if index.tree.encloses(loop, b.node)]
     longer = [statement, *(b.statement for b in within if _keeps_length(ctx, b, target.id, call))]
-    comes_back = any(binding.statement in longer for binding in index.flow.reaching(kept[own[0]]))
+    comes_back = any(binding.statement in longer for binding in index.flow.reaching(own[0]))
     changes = [binding.node for binding in within if binding.statement not in longer]
     if not all(_comes_last(ctx, node, loop) or _begins(ctx, node, statement, loop) for node in changes):
         return False  # begun anew, or cut to a length
