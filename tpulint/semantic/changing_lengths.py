@@ -10,6 +10,7 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import part_of
+from tpulint.semantic.grown_lists import added_in_turn
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.sample_groups import asks_of_sample, key_of_samples
 from tpulint.semantic.slice_objects import slice_meant
@@ -85,6 +86,8 @@ class ChangingLengths:
         if depth > _DEPTH:
             return None
         if isinstance(node, ast.Name):
+            if (added := added_in_turn(self._index, node)) is not None:
+                return ChangingLength(node, added)
             bindings = self._index.flow.reaching(node)
             value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
             if value is None or self._index.turn_code.turn_of(bindings[0].statement) is None or self._is_filled(node):
@@ -101,6 +104,8 @@ class ChangingLengths:
             return self._of_chosen(node, depth)
         if isinstance(node, ast.ListComp):
             return self._of_comprehension(node, depth)
+        if isinstance(node, ast.List) and len(node.elts) == 1:  # a batch of one
+            return self.of(node.elts[0], depth + 1)
         return self._of_call(node, depth) if isinstance(node, ast.Call) else None
 
     def _is_filled(self, name: ast.Name) -> bool:

@@ -58,12 +58,18 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             told.add(length.made)  # moved in several places, it is still one
             yield ctx.finding(
                 length.made,
-                f"`{ctx.text(length.made)}` is as long as `{ctx.text(length.cause)}` says, which changes in every "
-                f"{turn}: each length that comes to the device is another graph to compile",
+                f"`{ctx.text(length.made)}` {_changes(ctx, length, turn)}: each length that comes to the device is "
+                "another graph to compile",
                 certainty=Certainty.LIKELY,
                 help=_SAMPLES if isinstance(length.cause, ast.Compare) else "",
                 related=((index.span(length.cause), "changes here"), (index.span(call), "comes to the device here")),
             )
+
+
+def _changes(ctx: FileContext, length: ChangingLength, turn: str) -> str:
+    if isinstance(length.cause, ast.stmt):
+        return f"is longer in every {turn}, by `{ctx.text(length.cause)}`"
+    return f"is as long as `{ctx.text(length.cause)}` says, which changes in every {turn}"
 
 
 def _of_samples_kept(ctx: FileContext, call: ast.Call) -> ChangingLength | None:
