@@ -41,3 +41,22 @@ def test_a_list(tmp_path: Path, begun: str, used: str, added: str, is_told: bool
     """
     )
     agree(tmp_path, "TPU202", main=program)
+
+
+@pytest.mark.parametrize(("gone", "is_told"), [("kept", True), ("kept[-4:]", False)])
+def test_a_loop_within_a_step(tmp_path: Path, gone: str, is_told: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    kept = []
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x.to(device)), y.to(device))
+        kept.append(x)
+        for old in {gone}:{"  # TPU217" * is_told}
+            loss = loss + model(old.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU217", main=program)

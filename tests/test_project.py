@@ -316,7 +316,7 @@ def test_the_cache_gives_back_all_that_is_known_of_calls(tmp_path: Path) -> None
     place = str(tmp_path / "lib.py")
     call = OutsideCall(
         "Meter.update", "step", True, True, (("value", "TENSOR", "DEVICE"),), "train.py", ((0, "['x']"),), ((),),
-        ("at",), ("mask",), (("net", place, "Net"),), ("**",), "step", True, True, True, ("gpu",),
+        ("at",), ("rows",), ("mask",), (("net", place, "Net"),), ("**",), "step", True, True, True, ("gpu",),
         (("args", place, "device"),), True, ("state",), (("state", "model"),), ("net",), ("verbose",), True, True, True,
         True, ("values",), True, ("log",), True, ("size",), ("images",),
     )  # fmt: skip

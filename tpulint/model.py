@@ -164,6 +164,8 @@ class OutsideCall(NamedTuple):
     """The same of an evaluation loop."""
     changing: tuple[str, ...] = ()
     """Parameters that every turn gives another number, or a tensor of the lengths in another batch."""
+    lengths: tuple[str, ...] = ()
+    """Parameters that every turn gives a list of the host of another length."""
     masks: tuple[str, ...] = ()
     """Parameters that are given a tensor of truth values."""
     classes: tuple[tuple[str, str, str], ...] = ()

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.bindings import part_of
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.grown_lists import added_in_turn
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.sample_groups import asks_of_sample, key_of_samples
 from tpulint.semantic.slice_objects import slice_meant
+from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -59,6 +61,8 @@ _AS_MANY = frozenset({
 """What is made of them by a comparison is true as often in every turn: ``torch.randperm(n) < kept``."""
 
 
+_LISTED = (ast.Name, ast.Subscript, ast.List, ast.ListComp)
+_NO_LISTS = (Kind.TENSOR, Kind.NUMPY, Kind.MODULE)
 _JOINING = ("numpy.r_", "numpy.c_")
 _EQUAL = (ast.Eq, ast.NotEq)
 _FILLING = frozenset({"append", "extend", "insert", "resize", "resize_"})
@@ -89,6 +93,8 @@ class ChangingLengths:
             if (added := added_in_turn(self._index, node)) is not None:
                 return ChangingLength(node, added)
             bindings = self._index.flow.reaching(node)
+            if len(bindings) == 1 and bindings[0].kind == "parameter":
+                return self._of_parameter(node, bindings[0], depth)
             value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
             if value is None or self._index.turn_code.turn_of(bindings[0].statement) is None or self._is_filled(node):
                 return None
@@ -107,6 +113,28 @@ class ChangingLengths:
         if isinstance(node, ast.List) and len(node.elts) == 1:  # a batch of one
             return self.of(node.elts[0], depth + 1)
         return self._of_call(node, depth) if isinstance(node, ast.Call) else None
+
+    def of_list(self, node: ast.expr) -> ChangingLength | None:
+        """The same of a list of the host, no array or tensor."""
+        found = self.of(node) if isinstance(node, _LISTED) else None
+        is_told = found is not None and isinstance(found.cause, ast.arg)  # what a forward pass is given is no tensor
+        return found if found is None or is_told or self._index.kind(found.made) not in _NO_LISTS else None
+
+    def _of_parameter(self, node: ast.Name, binding: Binding, depth: int) -> ChangingLength | None:
+        """What calls, in this file or another, give for a parameter: ``model(visits[: i + 1])``."""
+        function = binding.statement
+        if not isinstance(function, FUNCTIONS) or self._is_filled(node):
+            return None
+        arguments = self._index.definitions.arguments
+        passed = arguments.of(function, binding.name)
+        if function.name == "forward":
+            passed = [*passed, *arguments.of_object(function, binding.name)]
+        found = next(filter(None, (self.of(item, depth + 1) for item in passed)), None)
+        if found is not None:
+            return found
+        named = qualified_in_file(self._index.tree, function)
+        is_told = any(call.function == named and binding.name in call.lengths for call in self._index.outside)
+        return ChangingLength(node, binding.node) if is_told else None
 
     def _is_filled(self, name: ast.Name) -> bool:
         """Whether something is added to a list: it may be filled up to one length."""

@@ -86,6 +86,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         tuple((name, *_described_value(index, value)) for name, value in known),
         _caller(index, turn),
         changing=tuple(changing),
+        lengths=tuple(name for name, item in given if turn and index.changing_lengths.of_list(item) is not None),
         masks=tuple(name for name, item in given if turn and index.masks.is_mask(item)),
         classes=tuple(
             (name, *made)

@@ -48,10 +48,10 @@ def _adds(binding: Binding) -> bool:
     if isinstance(made, ast.AugAssign):
         return isinstance(made.op, ast.Add) and isinstance(made.value, ast.List) and bool(made.value.elts)
     value = binding.value if binding.kind == "assign" and not binding.path else None
-    is_sum = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
-    if not is_sum or not isinstance(value.left, ast.Name) or value.left.id != binding.name:
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
         return False
-    return isinstance(value.right, ast.List) and bool(value.right.elts)
+    is_same = isinstance(value.left, ast.Name) and value.left.id == binding.name
+    return is_same and isinstance(value.right, ast.List) and bool(value.right.elts)
 
 
 def _may_be_list(index: SemanticIndex, binding: Binding) -> bool:

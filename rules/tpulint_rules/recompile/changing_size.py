@@ -69,6 +69,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 def _changes(ctx: FileContext, length: ChangingLength, turn: str) -> str:
     if isinstance(length.cause, ast.stmt):
         return f"is longer in every {turn}, by `{ctx.text(length.cause)}`"
+    if isinstance(length.cause, ast.arg):
+        return f"is given in another length in every {turn}"
     return f"is as long as `{ctx.text(length.cause)}` says, which changes in every {turn}"
 
 

@@ -16,7 +16,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not index.turn_code.exists:
         return
     for loop in index.turn_code.nodes(ast.For):
-        if not isinstance(loop.iter, ast.Call | ast.Subscript):
+        if not isinstance(loop.iter, ast.Call | ast.Subscript | ast.Name):
             continue
         turn = index.turn_code.turn_of(loop)
         if turn is None or loop in index.turn_code.loops:
@@ -24,17 +24,19 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         cause = next(_causes(ctx, loop.iter), None)
         if cause is None or not _computes(ctx, loop) or _has_steps(ctx, loop):
             continue
+        said = f"as often as `{ctx.text(cause)}` says, another number of times in every {turn}"
+        if isinstance(cause, ast.stmt):
+            said = f"more often in every {turn}, by `{ctx.text(cause)}`"
         yield ctx.finding(
             loop.iter,
-            f"the loop runs as often as `{ctx.text(cause)}` says, another number of times in every {turn}: "
-            "each number is another graph to compile",
+            f"the loop runs {said}: each number is another graph to compile",
             certainty=Certainty.LIKELY,
             related=((index.span(cause), "changes here"),),
         )
 
 
 def _causes(ctx: FileContext, turns: ast.expr) -> Iterator[ast.AST]:
-    """What changes the number of turns: ``range(count)``, ``blocks[:depth]``, ``enumerate(blocks[:depth])``."""
+    """What changes the number of turns: ``range(count)``, ``blocks[:depth]``, by name too, ``enumerate(blocks)``."""
     index = ctx.index
     if isinstance(turns, ast.Call):
         name = index.qualified_name(turns.func)
@@ -52,6 +54,9 @@ def _causes(ctx: FileContext, turns: ast.expr) -> Iterator[ast.AST]:
             end = lower or upper
             cause = None if end is None else index.changing_numbers.cause(end)
         yield from () if cause is None else (cause,)
+    elif isinstance(turns, ast.Name):
+        length = index.changing_lengths.of_list(turns)
+        yield from () if length is None or length.by_mask else (length.cause,)
 
 
 def _cut_by(ctx: FileContext, number: ast.expr) -> list[ast.expr]:
