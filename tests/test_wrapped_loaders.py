@@ -97,3 +97,27 @@ def test_a_class_that_makes_batches(tmp_path: Path, method: str) -> None:
                 yield x, x
     """
     agree(tmp_path, "TPU513", main=program("Texts", "Texts(chunks)"), batches=batches)
+
+
+@pytest.mark.parametrize(("bar", "is_told"), [("tqdm(loader)", True), ("tqdm(total=len(loader))", False)])
+def test_a_progress_bar_of_a_with_statement_in_another_file(tmp_path: Path, bar: str, is_told: bool) -> None:
+    train = f"""
+    import torch
+    import torch.nn.functional as F
+    from tqdm import tqdm
+
+    def train(model, optimizer, loader):
+        with {bar} as batches:
+            for number, (x, y) in enumerate(batches, start=1):
+                optimizer.zero_grad()
+                F.mse_loss(model(x.cuda()), y.cuda()).backward()
+                optimizer.step()
+    """
+    main = f"""{SETUP}
+    from torch.utils.data import DataLoader
+    from train import train
+
+    loader = {MADE}{"  # TPU501" * is_told}
+    train(model, optimizer, loader)
+    """
+    agree(tmp_path, "TPU501", main=main, train=train)

@@ -160,6 +160,8 @@ class FedParameters:
             given = definitions.arguments.of(function, binding.name)
             for item in (*given, *definitions.arguments.of_derived(function, binding.name)):
                 self._note(item, turn, depth + 1, path)
+        elif binding.kind == "with" and isinstance(binding.value, ast.Call) and not binding.path:
+            self._note(binding.value, turn, depth + 1, path)  # `with tqdm(loader) as bar:`
         elif binding.kind == "assign" and binding.value is not None and all(at >= 0 for at in binding.path):
             self._note(binding.value, turn, depth + 1, (*map(str, binding.path), *path))
 
