@@ -358,6 +358,42 @@ def test_modules_that_move_before_their_parameters_are_taken(body: str) -> None:
     assert fixed(text) == text
 
 
+PART_OF_PART = """\
+import torch
+from torch import nn
+
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+
+
+class Trainer(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.net, self.options = Pair(), options
+        params = list(PARTS.parameters())
+        self.opt = torch.optim.SGD([p for p in params if p.requires_grad], lr=0.1)
+
+    def update(self, x):
+        self.net.body(x).mean().backward()
+        self.opt.step()
+"""
+
+
+@pytest.mark.parametrize(("parts", "told"), [("self.net.body", True), ("self.net", True), ("self.options.net", False)])
+def test_optimizers_of_the_part_of_a_part(tmp_path: Path, parts: str, told: bool) -> None:
+    """What an object of options holds does not move with the module that keeps it."""
+    (tmp_path / "trainer.py").write_text(PART_OF_PART.replace("PARTS", parts))
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom trainer import Trainer\n\ntrainer = Trainer(options)\ntrainer.cuda()\n"
+        "for x in loader:\n    trainer.update(x.cuda())\n"
+    )
+    result = tpulint("check", ".", "--select", "TPU303", "--output-format", "concise", cwd=tmp_path)
+    assert ("train.py:5" in result.out) is told, result.out
+
+
 LISTED = """\
 import torch
 from torch import nn

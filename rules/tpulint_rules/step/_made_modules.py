@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from tpulint.semantic import FUNCTIONS, Binding, SemanticIndex
+from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.other_files import Definition, method, with_bases
 from tpulint.semantic.passed_arguments import arguments_given
@@ -283,9 +283,18 @@ def stepping_methods(owner: Definition) -> set[str]:
 
 
 def _is_part(start: Definition, module: ast.expr, own: str) -> bool:
-    """Whether a module is the object that is made, or a part of it: ``self.net``, ``self.add_module("net", net)``."""
+    """Whether a module is the object that is made, or a part of it: ``self.net``, ``self.add_module("net", net)``.
+
+    A part of a part, too: ``self.net.body``. What ``self.args.net`` is part of, with ``args`` handed in, is not known.
+    """
     if _is(module, own) or (isinstance(module, ast.Attribute) and _is(module.value, own)):
         return True
+    whole = module
+    while isinstance(whole, ast.Attribute) and isinstance(whole.value, ast.Attribute):
+        whole = whole.value
+    if whole is not module and isinstance(whole, ast.Attribute) and _is(whole.value, own):
+        made = start.file.moves.creations.of(whole)
+        return start.file.kind(whole) is Kind.MODULE or any(isinstance(one.node, ast.Call) for one in made)
     for use in start.file.tree.names_called(module.id) if isinstance(module, ast.Name) else ():
         holder = start.file.tree.parents[use]
         if start.file.tree.function_of(use) is not start.node:
