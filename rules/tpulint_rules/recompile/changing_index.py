@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Fix
 from tpulint.semantic.computed_places import indices_of, is_computed_place, is_written_by_label
 from tpulint.semantic.possible_lists import may_be_list
 from tpulint.semantic.slice_objects import slice_made, slice_meant
+from tpulint.semantic.unseen_callers import may_be_given_tensor
 
 _LEVELS = (
     "each tree is a graph of its own: go through all trees of a batch level by level, the places of each in a tensor"
@@ -241,6 +242,8 @@ def _fix(ctx: FileContext, node: ast.Subscript, items: list[ast.expr], item: ast
         choose_by_range(ctx, fix, node, item)
         keep_meaning(ctx, fix, node)
         return fix
+    if may_be_given_tensor(ctx.index, item):
+        return None  # `x[[i]][0]` would be the part of the first place for all
     choose_by_tensor(ctx, fix, node, item, at)
     return fix
 
