@@ -332,3 +332,33 @@ def test_a_model_moves_a_batch_that_is_a_tensor_or_holds_some(
     text = ported(tmp_path, main=WHOLE.format(made=made, run=run))
     assert "DataParallel" not in text
     assert ("tpulint_runtime.move_inputs(model)" in text) is is_left
+
+
+ENGINE = """\
+def train(model, loader, optimizer):
+    for i, (x, y) in enumerate(loader):
+        MOVED
+        out = model(x)
+        y = y.cuda(non_blocking=True)
+        (out - y).square().mean().backward()
+        optimizer.step()
+"""
+REPLICA = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from engine import train
+
+
+def main(gpu, net, loader):
+    model = DistributedDataParallel(net.cuda(gpu), device_ids=[gpu])
+    train(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
+"""
+
+
+@pytest.mark.parametrize(("moved", "is_left"), [("pass", True), ("x = x.cuda()", False)])
+def test_a_replica_moved_what_other_files_give(tmp_path: Path, moved: str, is_left: bool) -> None:
+    """`device_ids` moved the batch to the GPU of the process."""
+    text = ported(tmp_path, main=REPLICA, engine=ENGINE.replace("MOVED", moved))
+    assert ("    tpulint_runtime.move_inputs(model)\n" in text) is is_left
+    assert "device_ids" not in text

@@ -54,15 +54,10 @@ def inputs_left(index: SemanticIndex, model_calls: Collection[ast.Call] = ()) ->
                 yield argument, sibling
 
 
-def is_as_dealt(index: SemanticIndex, argument: ast.expr, is_tensor: bool = False) -> bool:
-    """Whether an argument is a tensor out of a batch as a loop over a loader gives it, or a ``Variable`` of it.
-
-    What ``is_tensor`` by where it goes need not be told by its name, and may be the whole batch.
-    """
-    parts = _parts(index, _inside_variable(index, argument), is_tensor)
-    return bool(parts) and all(
-        (is_tensor or _is_tensor(index, part)) and _is_dealt_plainly(index, part) for part in parts
-    )
+def is_as_dealt(index: SemanticIndex, argument: ast.expr) -> bool:
+    """Whether what goes into a model is a batch, or a part of one, as a loop deals it out, or a ``Variable`` of it."""
+    parts = _parts(index, _inside_variable(index, argument), or_whole=True)
+    return bool(parts) and all(_is_dealt_plainly(index, part) for part in parts)
 
 
 def is_beside_moved(index: SemanticIndex, argument: ast.expr) -> bool:

@@ -136,15 +136,14 @@ def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrapp
     here = [call for call in wrappers.calls_of(wrapper) if any(isinstance(item, ast.Starred) for item in call.args)]
     calls = [(ctx.index, call) for call in here]
     calls += calls_elsewhere(ctx.index, lambda node: wrappers.gave(wrapper, node))
-    kept = list(calls_of_kept(ctx.index, lambda node: wrappers.gave(wrapper, node)))
-    calls += kept
+    calls += calls_of_kept(ctx.index, lambda node: wrappers.gave(wrapper, node))
     is_hidden = not calls and not wrappers.calls_of(wrapper) and _is_put_away(ctx.index, target)
     is_left = is_hidden and not moves_tensors(ctx.index, wrapper)
     is_left |= any(_leaves_whole_batch(ctx, wrapper, call) for call in wrappers.calls_of(wrapper))
     for file in dict.fromkeys(file for file, _ in calls):
         of_file = [call for other, call in calls if other is file]
         moved = {argument for argument, _ in inputs_left(file, of_file)}
-        left = (call for call in of_file if _is_left(file, call, (file, call) in kept))
+        left = (call for call in of_file if _is_left(file, call))
         is_left |= any(not moved & {*call.args} for call in left)
     if not is_left:
         return ""
@@ -171,10 +170,10 @@ def moves_tensors(index: SemanticIndex, wrapper: ast.Call) -> bool:
     )
 
 
-def _is_left(file: SemanticIndex, call: ast.Call, is_of_wrapped: bool) -> bool:
+def _is_left(file: SemanticIndex, call: ast.Call) -> bool:
     """Whether a model is called with tensors of the host, or parts of unknown side, and with none of the device.
 
-    A model that is known to have been wrapped took every part of a batch for a tensor.
+    A model that was wrapped took every part of a batch for a tensor.
     """
     given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is not None)]
     sides = set()
@@ -184,7 +183,7 @@ def _is_left(file: SemanticIndex, call: ast.Call, is_of_wrapped: bool) -> bool:
             sides |= set() if _is_passed_on(file, item) else {Side.DEVICE if is_moved else Side.HOST}
         elif (value := file.value(item)).kind is Kind.TENSOR:
             sides.add(value.side)
-        elif value.kind is Kind.UNKNOWN and is_as_dealt(file, item, is_of_wrapped):
+        elif value.kind is Kind.UNKNOWN and is_as_dealt(file, item):
             sides.add(Side.HOST)
     return sides == {Side.HOST}
 

@@ -9,7 +9,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
 from tpulint.semantic.origins import origins
 from tpulint_rules.distributed._wrapped_calls import Wrapped
-from tpulint_rules.distributed._wrapper_inputs import move_inputs
+from tpulint_rules.distributed._wrapper_inputs import move_inputs, moves_for_others
 
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 _BUCKET_VIEW = "gradient_as_bucket_view"
@@ -46,7 +46,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if len(call.args) > 3:
             fix.give_up()  # what follows by position would move up
         fix.delete_arguments(call, gone)
-        move_inputs(ctx, fix, call, wrappers.calls_of(call))
+        _move_inputs(ctx, fix, call, wrappers)
         yield ctx.finding(named[0], message, fix)
 
 
@@ -59,8 +59,15 @@ def _left_to_cuda(
     for item in named:
         value = item.value if isinstance(item, ast.keyword) else item
         fix.append(value, f" if {fix.emit.cuda_question(call)} else None")
-    move_inputs(ctx, fix, call, wrappers.calls_of(call))
+    _move_inputs(ctx, fix, call, wrappers)
     return fix
+
+
+def _move_inputs(ctx: FileContext, fix: FixBuilder, call: ast.Call, wrappers: Wrapped) -> None:
+    """Move what the wrapper moved to its GPU: here, and what other files call it with, ``train(model, loader)``."""
+    move_inputs(ctx, fix, call, wrappers.calls_of(call))
+    if moves := moves_for_others(ctx, fix, call, wrappers):
+        fix.insert_after(ctx.index.statement_of(call), moves)
 
 
 def _names_gpus(ctx: FileContext, item: ast.expr | ast.keyword) -> bool:
