@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.other_files import definition_called, returned
 from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself
 
@@ -108,23 +109,37 @@ def reduces(call: ast.Call) -> bool:
 def may_have_dimension(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
     """Whether a loss is made with a dimension, or by a method of an object that nobody sees into.
 
-    So is what a model returns beside others, ``loss, scores = model(x, y)``.
+    So is what a model returns beside others, ``loss, scores = model(x, y)``, and what a function of the project makes
+    with a dimension on one of its ways, ``main, other = self.losses(x)`` and ``other = torch.zeros(1)``.
     """
     if depth > _FURTHEST_MADE:
         return False
     if isinstance(node, ast.Name):
         bindings = index.flow.reaching(node)
-        values = [binding.value for binding in bindings if not binding.path]
-        given = [binding.value for binding in bindings if binding.path]
-        return any(isinstance(item, ast.Call) and index.kind(item.func) is Kind.MODULE for item in given) or any(
-            value is not None and may_have_dimension(index, value, depth + 1) for value in values
-        )
+        values = [part_of(binding.value, binding.path) for binding in bindings]
+        given = [(binding.value, binding.path) for binding in bindings if isinstance(binding.value, ast.Call)]
+        parts = [(item, path) for item, path in given if path and isinstance(item, ast.Call)]
+        return any(
+            index.kind(item.func) is Kind.MODULE or _is_returned_so(index, item, path, depth) for item, path in parts
+        ) or any(value is not None and may_have_dimension(index, value, depth + 1) for value in values)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(may_have_dimension(index, side, depth + 1) or _is_output(index, side) for side in sides)
     if isinstance(node, ast.UnaryOp):
         return may_have_dimension(index, node.operand, depth + 1)
+    if isinstance(node, ast.IfExp):
+        return any(may_have_dimension(index, one, depth + 1) for one in (node.body, node.orelse))
     return isinstance(node, ast.Call) and _is_made_so(index, node, depth)
+
+
+def _is_returned_so(index: SemanticIndex, call: ast.Call, path: tuple[int, ...], depth: int) -> bool:
+    """Whether a function that is seen returns what is made with a dimension, at a place of a tuple or by itself."""
+    found = definition_called(index, call)
+    results = [] if found is None else returned(found)
+    parts = [part_of(value, path) for value in results]
+    return found is not None and any(
+        part is not None and may_have_dimension(found.file, part, depth + 1) for part in parts
+    )
 
 
 def _is_output(index: SemanticIndex, node: ast.expr, depth: int = 0) -> bool:
@@ -158,9 +173,11 @@ def _is_made_so(index: SemanticIndex, call: ast.Call, depth: int) -> bool:
     if name in _WRAPPERS:
         return first is not None and may_have_dimension(index, first, depth + 1)
     if name is not None or not isinstance(call.func, ast.Attribute):
-        return False
+        return _is_returned_so(index, call, (), depth)
     if call.func.attr in _AS_THEY_ARE:
         return may_have_dimension(index, call.func.value, depth + 1)
+    if _is_returned_so(index, call, (), depth):
+        return True
     owner = call.func.value
     is_of_object = (
         isinstance(owner, ast.Name) and owner.id != "self" and index.kind(owner) in (Kind.MODULE, Kind.UNKNOWN)
