@@ -75,11 +75,49 @@ class DeviceIndices:
             return self._attribute(node, depth)
         return False
 
-    def is_likely_number(self, node: ast.expr) -> bool:
-        """Whether something given as a device is a number by its name: ``rank``, ``args.gpu``, ``gpu_ids[0]``."""
+    def is_likely_number(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether something given as a device is a number by its name: ``rank``, ``args.gpu``, ``gpu_ids[0]``.
+
+        So is a variable that holds it, ``device = cfg.GPU_ID``, and a parameter that calls in the file give it for.
+        """
         if isinstance(node, ast.Subscript):
             return last_name(node.value) in _NUMBER_LISTS and not isinstance(node.slice, ast.Slice)
-        return last_name(node) in _NUMBER_NAMES or self._is_drawn_for_replica(node)
+        if last_name(node).lower() in _NUMBER_NAMES or self._is_drawn_for_replica(node):
+            return True
+        bindings = self._index.flow.reaching(node) if isinstance(node, ast.Name) and depth < _DEPTH else ()
+        values = [self._likely_values(binding) for binding in bindings]
+        return bool(values) and all(
+            given and all(self.is_likely_number(item, depth + 1) for item in given) for given in values
+        )
+
+    def may_be_given_number(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether a parameter, be it of a function that hands it on, may get the number of a GPU in one of its calls.
+
+        ``def noise(n, device): return torch.randn(n).cuda(device)`` and ``noise(8, self.rank)``. What calls through a
+        variable give, ``get = noise if wide else plain``, is not seen.
+        """
+        definitions = self._index.definitions
+        for binding in self._index.flow.reaching(node) if isinstance(node, ast.Name) and depth < _DEPTH else ():
+            function = binding.statement
+            if binding.kind != "parameter" or not isinstance(function, FUNCTIONS):
+                continue
+            for mention in self._index.names.mentions_of(function):
+                user = self._index.parent(mention)
+                if isinstance(mention.ctx, ast.Load) and not (isinstance(user, ast.Call) and user.func is mention):  # type: ignore[attr-defined]
+                    return True
+            for given in definitions.arguments.of(function, binding.name):
+                if self.is_number(given) or self.is_likely_number(given) or self.may_be_given_number(given, depth + 1):
+                    return True
+        return False
+
+    def _likely_values(self, binding: Binding) -> list[ast.expr]:
+        """What a variable is given, as far as it may be a number by its name; nothing where it is something else."""
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return [binding.value]
+        is_open = isinstance(binding.node, ast.arg) and binding.node.annotation is None and binding.value is None
+        if binding.kind != "parameter" or not is_open or not isinstance(binding.statement, FUNCTIONS):
+            return []
+        return self._index.definitions.arguments.of(binding.statement, binding.name)
 
     def is_used_as_number(self, node: ast.expr) -> bool:
         """Whether a variable is compared with a number, ``self.device >= 0``, or a parameter of such a default."""

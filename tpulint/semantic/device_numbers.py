@@ -50,7 +50,8 @@ class DeviceNumbers:
                 origin = self._device_number(argument)
                 yield argument if origin is None else origin, argument, True
             elif self._indices.is_likely_number(argument) and not self._is_device_value(argument):
-                yield argument, argument, False
+                origin = self._device_number(argument)
+                yield argument if origin is None else origin, argument, False
         yield from self._indices_kept()
 
     def _indices_kept(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:

@@ -233,7 +233,9 @@ def _move_to_xla(ctx: FileContext, call: ast.Call) -> FixBuilder | None:
 def _is_device_by_name(ctx: FileContext, given: ast.expr) -> bool:
     """``device``, ``args.device`` and what the file makes a device; ``dev_id`` is as often a number."""
     indices, named = ctx.index.devices.indices, last_name(given)
-    if indices.is_number(given) or indices.is_used_as_number(given):
+    if indices.is_number(given) or indices.is_likely_number(given) or indices.is_used_as_number(given):
+        return False
+    if indices.may_be_given_number(given):
         return False
     return named.strip("_") == "device" or (says_device(named) and ctx.index.kind(given) is Kind.DEVICE)
 

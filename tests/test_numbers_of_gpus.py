@@ -1,0 +1,84 @@
+"""Numbers of GPUs under other names: variables and parameters that hold what is called one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import tpulint
+
+TRAIN = """\
+import torch
+
+
+def train(model, loader, cfg):
+    device = {number}
+    model.to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = (model(x.cuda(device)) - measured(y, device)).square().mean()
+        loss.backward()
+        optimizer.step()
+
+
+def measured(y, place):
+    return y.to(place)
+"""
+NOISE = """\
+import torch
+from random import random
+
+
+def noise(n, device):
+    return torch.randn(n, 4).cuda(device)
+
+
+def noises(n, device):
+    return [noise(n, device)]
+
+
+class Trainer:
+    def __init__(self, net, rank):
+        self.net, self.rank = net.cuda(rank), rank
+
+    def show(self, device):
+        {show}
+"""
+
+
+def ported(folder: Path, text: str) -> str:
+    """The file after all fixes; a second run changes nothing."""
+    (folder / "train.py").write_text(text)
+    tpulint("check", "--fix", "--unsafe-fixes", "train.py", cwd=folder)
+    text = (folder / "train.py").read_text()
+    tpulint("check", "--fix", "--unsafe-fixes", "train.py", cwd=folder)
+    assert text == (folder / "train.py").read_text()
+    return text
+
+
+@pytest.mark.parametrize(
+    ("number", "is_number"),
+    [("cfg.GPU_ID", True), ("cfg.gpu", True), ("cfg.local_rank", True), ("cfg.device", False), ("cfg.place", False)],
+)
+def test_a_variable_that_holds_the_number_of_a_configuration(tmp_path: Path, number: str, is_number: bool) -> None:
+    """What nobody calls the number of a GPU may be a device, which others choose."""
+    text = ported(tmp_path, TRAIN.format(number=number))
+    assert ("model.to(torch_xla.device())" in text) is is_number
+    assert ("model(x.to(torch_xla.device()))" in text) is is_number
+    assert ("y, torch_xla.device())" in text or "y.to(torch_xla.device())" in text) is is_number
+
+
+@pytest.mark.parametrize(
+    ("show", "is_number"),
+    [
+        ("return self.net(noise(8, self.rank))", True),
+        ("return self.net(noises(8, 0)[0])", True),
+        ("draw = noises if random() < 0.9 else noise\n        return draw(8, self.rank)", True),
+        ("return self.net(noise(8, device))", False),
+    ],
+)
+def test_a_parameter_that_some_calls_give_a_number(tmp_path: Path, show: str, is_number: bool) -> None:
+    """A device by its name, unless a call that is seen, or a variable that holds the function, may give a number."""
+    text = ported(tmp_path, NOISE.format(show=show))
+    assert ("torch.randn(n, 4).to(torch_xla.device())" in text) is is_number
+    assert ("torch.randn(n, 4).to(device)" in text) is not is_number
