@@ -737,3 +737,40 @@ for i, batch in enumerate(loader):
     print((model(batch) - target.cuda()).abs().sum())
 """
     assert "batch.to(" not in ported(tmp_path, main)
+
+
+DROPPED = """\
+import torch
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = nn.Linear(4, 2).to(device)
+if device == "cuda":
+    net = nn.DataParallel(net)
+state = torch.load("net.pth")
+{own}
+net.load_state_dict(state)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in batches:
+    net(x.to(device)).sum().backward()
+    optimizer.step()
+"""
+ADDING = """\
+import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(4, 2).cuda())
+net.load_state_dict({"module." + key: value for key, value in torch.load("other.pth").items()})
+"""
+
+
+@pytest.mark.parametrize("other", [ADDING, ""])
+@pytest.mark.parametrize(
+    ("own", "is_free"), [("print(len(state))", True), ('state = {"module." + k: v for k, v in state.items()}', False)]
+)
+def test_a_branch_that_wraps_and_falls_away(tmp_path: Path, other: str, own: str, is_free: bool) -> None:
+    """What another script adds to the keys of its own states says nothing of those of this one."""
+    (tmp_path / "other.py").write_text(other)
+    text = ported(tmp_path, DROPPED.format(own=own))
+    assert "DataParallel" not in text
+    assert ('consume_prefix_in_state_dict_if_present(state, "module.")\nnet.load_state_dict(state)' in text) is is_free

@@ -49,10 +49,11 @@ def strip_prefixes(
 ) -> bool:
     """Let the model load states of the wrapped one as well; false where the prefix is added, or the state is not plain.
 
-    With ``strict=False`` nothing would be loaded, and nobody told.
+    With ``strict=False`` nothing would be loaded, and nobody told. Where the wrapper falls away in any case, with a
+    branch that ``folding`` drops, what other files add to their own states keeps nothing from that.
     """
     index = ctx.index
-    if any(map(_waits_for_prefix, _files_of_states(index))):
+    if any(map(_waits_for_prefix, _files_of_states(index) if folding is None else [index])):
         return False
     wrapped = index.statement_of(wrapper)
     if folding is None and _is_loaded_elsewhere(index, wrapper, target, wrapped):
