@@ -188,9 +188,27 @@ def _offer_xla(ctx: FileContext, fix: FixBuilder, default: ast.expr) -> None:
 
 
 def _write_backend(ctx: FileContext, backend: ast.expr) -> tuple[ast.expr, str]:
-    """The one place that names the backend, a variable or the default of an option as well, and its new text."""
+    """The one place that names the backend, a variable or the default of an option as well, and its new text.
+
+    Where that is compared with NCCL, ``def join(backend="nccl"): if backend == "nccl":``, the branch for GPUs is mended
+    and has to be taken still, by those as well that call with NCCL: it is named where the group is joined.
+    """
     place = written_at(ctx.index, backend)
-    if isinstance(place, ast.Name | ast.Attribute):
+    if isinstance(place, ast.Name | ast.Attribute) or (place is not backend and _is_compared(ctx, place)):
         place = backend
     quote = ctx.text(place)[-1] if isinstance(place, ast.Constant) and isinstance(place.value, str) else '"'
     return place, f"{quote}xla{quote}"
+
+
+def _is_compared(ctx: FileContext, place: ast.expr) -> bool:
+    """Whether what is written in a place is compared with NCCL by the variable or option that holds it."""
+    index = ctx.index
+    for comparison in index.tree.nodes_in(index.tree.module, ast.Compare):
+        assert isinstance(comparison, ast.Compare)
+        sides = [comparison.left, *comparison.comparators]
+        names = [item for side in sides for item in (side, *getattr(side, "elts", ()))]
+        if any(index.process_groups.is_nccl(name) for name in names) and any(
+            origin.node is place for side in sides if side is not place for origin in origins(index, side)
+        ):
+            return True
+    return False
