@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.passed_over import ENDS
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.worker_pools import runs_in_pools
@@ -202,7 +203,10 @@ class Launches:
         return self.launch_of(call) is not None
 
     def _preceding(self, place: ast.AST, scope: ast.AST) -> Iterator[ast.AST]:
-        """Nodes of the same scope that stand above a place and are not in another branch of the same ``if``."""
+        """Nodes of the same scope that stand above a place and do not exclude it.
+
+        As those do that are in another branch of the same ``if``, or in one that leaves: ``if alone: run(0); return``.
+        """
         at = self._tree.start(place)
         others = self._other_branches(place)
         stack = [scope]
@@ -219,6 +223,10 @@ class Launches:
         others: set[ast.AST] = set()
         child = place
         for ancestor in self._tree.ancestors(place):
+            if isinstance(child, ast.stmt):
+                for branch in self._tree.suite_of(child)[: self._tree.position_of(child)]:
+                    ways = (branch.body, branch.orelse) if isinstance(branch, ast.If) else ()
+                    others.update(statement for way in ways if way and self._leaves(way[-1]) for statement in way)
             if isinstance(ancestor, FUNCTIONS):
                 break
             if isinstance(ancestor, ast.If):
@@ -228,6 +236,12 @@ class Launches:
                     others.update(ancestor.body)
             child = ancestor
         return others
+
+    def _leaves(self, statement: ast.stmt) -> bool:
+        """``return``, ``raise``, ``sys.exit()``"""
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        ends = isinstance(call, ast.Call) and self._names.qualified(call.func) in ENDS
+        return ends or isinstance(statement, ast.Return | ast.Raise)
 
     def _inner(self, call: ast.Call) -> list[ast.AST]:
         function = self._definitions.function_called(call)

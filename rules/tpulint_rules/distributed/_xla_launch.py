@@ -150,13 +150,31 @@ def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: C
         join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)
         if ctx.index.launches.is_only_launched(function, drops):
             fix.insert_at_start(function, "\n".join(assignments))
-        elif join is not None:
+        elif join is not None and not _decides(ctx, handed, function, ctx.index.statement_of(join.call)):
             # called directly as well, perhaps under torchrun: there the number is known when the group is joined
             fix.insert_after(ctx.index.statement_of(join.call), "\n".join(assignments))
         elif ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://"):
             fix.give_up()
         else:
             fix.insert_at_start(function, "\n".join(assignments))
+
+
+def _decides(ctx: FileContext, handed: Handovers, function: FunctionNode, join: ast.stmt) -> bool:
+    """Whether the number that a function is handed decides if it joins: ``alone = n < 2`` and ``if not alone: join()``.
+
+    Without it, 0 on a TPU machine, no process would.
+    """
+    index = ctx.index
+    parameters = {known.arg for item in handed.items for owner, known in item.parameters if owner is function}
+    tests = [
+        ancestor.test
+        for ancestor in index.tree.ancestors(join)
+        if isinstance(ancestor, ast.If) and index.tree.encloses(function, ancestor)
+    ]
+    names = [node for test in tests for node in (test, *index.tree.inside(test)) if isinstance(node, ast.Name)]
+    values = [binding.value for name in names for binding in index.flow.reaching(name) if binding.kind == "assign"]
+    names += [node for value in values if value for node in index.tree.inside(value) if isinstance(node, ast.Name)]
+    return any(name.id in parameters for name in names)
 
 
 def _is_of_machine(ctx: FileContext, function: FunctionNode, count: str) -> bool:
