@@ -109,3 +109,49 @@ def test_loaders_chosen_where_nothing_is_trained(tmp_path: Path, choice: str, so
 def test_loaders_chosen_by_something_else(tmp_path: Path) -> None:
     epoch = CHOOSING.replace("CHOICE", "loader = first if is_large else second").replace("SOURCE", "loader")
     agree(tmp_path, "TPU501,TPU516", main=dedent(SETUP) + epoch + CHOSEN.replace("TPU516", "TPU501"))
+
+
+BY_MODE = """\
+import torch
+from torch import nn
+{imported}
+from torch.utils.data import DataLoader, TensorDataset
+
+samples = TensorDataset(torch.randn(42, 4), torch.randn(42, 2))
+trained = DataLoader(samples, batch_size=8, shuffle=True)  # TPU501
+checked = DataLoader(samples, batch_size=8, shuffle=True)  # {code}
+model = nn.Linear(4, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    model.train()
+    run_epoch(trained, model, optimizer)
+    {called}
+"""
+MODE_ASKED = """\
+def run_epoch(loader, model, optimizer):
+    for x, y in loader:
+        loss = ((model(x.cuda()) - y.cuda()) ** 2).mean()
+        if {condition}:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "condition", "code"),
+    [
+        ("with torch.no_grad():\n        run_epoch(checked, model, optimizer)", "model.training", "TPU516"),
+        ("with torch.no_grad():\n        run_epoch(checked, model, optimizer)", "loss.requires_grad", "TPU516"),
+        ("model.eval()\n    run_epoch(checked, model, optimizer)", "model.training", "TPU516"),
+        ("model.eval()\n    run_epoch(checked, model, optimizer)", "optimizer", "TPU501"),  # frozen batch norms
+        ("run_epoch(checked, model, optimizer)", "model.training", "TPU501"),
+    ],
+)
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_calls_that_record_no_gradient(tmp_path: Path, called: str, condition: str, code: str, is_apart: bool) -> None:
+    epoch = MODE_ASKED.format(condition=condition)
+    imported = "from epochs import run_epoch" if is_apart else epoch
+    files = {"main": BY_MODE.format(imported=imported, called=called, code=code)}
+    files |= {"epochs": epoch} if is_apart else {}
+    agree(tmp_path, "TPU501,TPU516", **files)

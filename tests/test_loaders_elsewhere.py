@@ -450,7 +450,7 @@ def main(size):
     run(model, train, optimizer)
     with torch.no_grad():
         run(model, validation, None)
-        run(model, TEST)
+    run(model, TEST)
 """
 
 

@@ -234,7 +234,7 @@ def fed_elsewhere(index: SemanticIndex, call: ast.Call) -> list[Handed]:
             continue
         name = qualified_in_file(run.file.tree, run.node)
         is_method = run.file.tree.class_of(run.node) is not None
-        evaluates = only_evaluates(call, run)
+        evaluates = only_evaluates(index, call, run)
         given = arguments_given(call, run.node, is_method)
         modules = [parameter for parameter, item in given if index.kind(item) is Kind.MODULE]
         found_in: list[tuple[ast.expr, tuple[str, ...], set[str]]] = []

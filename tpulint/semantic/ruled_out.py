@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 4
 """Variables and calls that a source of batches is followed through."""
+_RECORDING_AGAIN = ("enable_grad", "set_grad_enabled")
 _Constants = Mapping[str, tuple[object]]
 
 
@@ -48,16 +49,38 @@ class _AssumedBranches(Branches):
         return self._assumed if ast.dump(test) == self._asked else super()._answer(test)
 
 
-def only_evaluates(call: ast.Call, run: Definition) -> bool:
-    """Whether a call trains nothing with the step loops of its function: constants that it gives leave out updates."""
+def only_evaluates(index: SemanticIndex, call: ast.Call, run: Definition) -> bool:
+    """Whether a call of a file trains nothing with the step loops of its function.
+
+    Constants that it gives leave out updates. Under ``torch.no_grad()`` a backward pass would raise, and behind
+    ``model.eval()`` nothing is updated that stands under ``if model.training:``.
+    """
     file, function = run.file, run.node
     loops = [loop for loop in file.step_loops if file.tree.encloses(function, loop.node)]
     updates = [update for loop in loops for update in loop.updates]
     if not updates or not all(file.function_of(update) is function for update in updates):
         return False
+    switches = index.regions.evaluation.switches
+    if switches.is_under_no_grad(call) and not file.source.has_any(_RECORDING_AGAIN):
+        return True
+    if all(_is_of_training(file.tree, update) for update in updates) and switches.is_behind_eval(call):
+        return True
     given = _constants(call, run)
     branches = _ConstantBranches(file.tree, file.names, given)
     return bool(given) and all(map(branches.leave_out, updates))
+
+
+def _is_of_training(tree: SyntaxTree, update: ast.AST) -> bool:
+    """Whether an update is made by a model that trains alone: ``if model.training: loss.backward()``."""
+    child = update
+    for ancestor in tree.ancestors(update):
+        if isinstance(ancestor, FUNCTIONS):
+            return False
+        test = ancestor.test if isinstance(ancestor, ast.If) else None
+        if isinstance(test, ast.Attribute) and test.attr == "training" and tree.in_body(ancestor, child):
+            return True
+        child = ancestor
+    return False
 
 
 def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[ast.expr]]:
@@ -72,7 +95,7 @@ def given_by_purpose(index: SemanticIndex, loop: StepLoop) -> dict[bool, list[as
     for call in calls:
         arguments = values_given(call)
         variables = [item for item in arguments if isinstance(item, ast.Name) or batches_of(item) is not None]
-        given.setdefault(only_evaluates(call, Definition(index, function)), []).extend(variables)
+        given.setdefault(only_evaluates(index, call, Definition(index, function)), []).extend(variables)
     return given
 
 
