@@ -119,16 +119,18 @@ class Library:
         known = self._searched(path, self._uses, place, uses_below)
         return known.found
 
-    def mentioning(self, path: str, word: str) -> list[SemanticIndex] | None:
+    def mentioning(self, path: str, word: str, most: int | None = None) -> list[SemanticIndex] | None:
         """The files of the project of a file that have a word in them; None where one of them cannot be read.
 
-        Never raises.
+        Nor where there are more than ``most``, which are not read then. Never raises.
         """
         from tpulint.mentions import mentions_below
 
         path = os.path.abspath(path)
         place = code_top(os.path.dirname(path)), word
         known = self._searched(path, self._mentions, place, mentions_below)
+        if most is not None and len(known.paths) > most:
+            return None
         found = [self.file(path, other) for other in known.paths]
         read = [index for index in found if index is not None]
         return read if len(read) == len(found) else None

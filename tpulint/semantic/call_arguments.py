@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+
+from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +47,18 @@ class CallArguments:
         if any(entries is None for entries in dicts):
             return None
         return [value for entries in dicts for key, value in entries or () if key == name]
+
+    def unpacked(self, call: ast.Call, names: Collection[str]) -> list[tuple[str, ast.expr]]:
+        """What ``**`` dictionaries give for parameters, each of which they have one value for.
+
+        None, ``given = {"batch": None}``, is what stands there until ``given["batch"] = batch``.
+        """
+        found: dict[str, list[ast.expr]] = {}
+        for keyword in call.keywords:
+            for name, value in (self.entries(keyword.value) or ()) if keyword.arg is None else ():
+                if name in names and not is_none(value):
+                    found.setdefault(name, []).append(value)
+        return [(name, values[0]) for name, values in found.items() if len(values) == 1]
 
     def own_value(self, call: ast.Call, name: str) -> ast.expr | None:
         """The one value of an argument in the ``**`` dictionary of a call that nothing else takes.

@@ -50,6 +50,9 @@ class ChosenClasses:
         """
         one_of = self._registered(func) or self._created(func) or self._imported.brought_by_branches(func)
         one_of = one_of or self._looked_up.of(func)
+        members = [] if one_of or not isinstance(func, ast.Attribute) else self.members(func)
+        if members:
+            return all_of([_classes_of(item, depth) for item in members])
         if one_of:
             return tuple(item for item in one_of if item.is_class) if len(one_of) <= _MOST_CHOICES else ()
         is_loaded = isinstance(func, ast.Attribute) and func.attr in facts.LOADING_METHODS
@@ -91,6 +94,29 @@ class ChosenClasses:
             found += [item for item in several if _classes_of(item, depth)] if is_table else several
             found += [None] if several and not found else []
         return all_of([_classes_of(item, depth) for item in found]) if len(found) <= _MOST_CHOICES else ()
+
+    def members(self, func: ast.Attribute) -> list[Definition]:
+        """The functions and classes of a name in the modules of a dictionary: ``METHODS[name].config.get_model(...)``.
+
+        Also by a variable, ``method = METHODS[name]``. A module that has none of the name is left out.
+        """
+        path: list[str] = []
+        node: ast.expr = func
+        while isinstance(node, ast.Attribute):
+            path.insert(0, node.attr)
+            node = node.value
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+            node = bindings[0].value if not bindings[0].path else node
+        found: dict[Definition, None] = {}
+        for others, option, file in self._options(node) if isinstance(node, ast.Subscript) else ():
+            item = others.definition_in(option, file)
+            for name in path:
+                is_file = item is not None and isinstance(item.node, ast.Module)
+                item = item.file.imported.exported(name, item.file) if item is not None and is_file else None
+            if item is not None and not isinstance(item.node, ast.Module):
+                found[item] = None
+        return list(found) if len(found) <= _MOST_CHOICES else []
 
     def _is_of_torch(self, node: ast.expr) -> bool:
         """``nn.GRU``"""

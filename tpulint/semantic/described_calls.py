@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tpulint.model import WORDS_OF_READS
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.device_settings import device_options
 from tpulint.semantic.lasting_tensors import are_on_device, values_kept
@@ -20,7 +21,7 @@ from tpulint.semantic.outside import (
     OutsideCall,
     qualified_in_file,
 )
-from tpulint.semantic.passed_arguments import arguments_given, named_beside
+from tpulint.semantic.passed_arguments import arguments_given, named_beside, parameters_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
 from tpulint.semantic.variables import is_configuration, last_name, says_device
@@ -41,6 +42,8 @@ _STEPS = ("zero_grad(",)
 """A word of every file that steps an optimizer in a loop."""
 _RESIZES = ("resize_(",)
 """A word of files that resize tensors in place."""
+_ABOUT_TENSORS = ("torch", *WORDS_OF_READS)
+"""Words of files whose classes have to do with tensors, be it that they only read what they are given."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
 _MAY_HOLD = (ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
@@ -59,6 +62,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     is_method = owner is not None
     is_led = definitions.takes_context(definition.node) if owner and definitions.has_own_gradient(owner) else is_method
     given = arguments_given(call, definition.node, is_led)
+    given += index.call_arguments.unpacked(call, parameters_of(definition.node))
     values = [(name, _value_given(index, item)) for name, item in given]
     values += [(ELEMENT_OF.format(name), _element_given(index, item)) for name, item in given]
     kwargs = definition.node.args.kwarg
@@ -317,7 +321,7 @@ def classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]
     if not made and itself is not None:
         made = (Definition(index, itself),)
     for owner in made if len(made) <= _MOST_CLASSES else ():
-        if isinstance(owner.node, ast.ClassDef) and "torch" in owner.file.source.text:
+        if isinstance(owner.node, ast.ClassDef) and owner.file.source.has_any(_ABOUT_TENSORS):
             yield os.path.abspath(owner.file.source.path), owner.node.name
 
 

@@ -9,6 +9,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, starts_base
+from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapped_modules import wrapped
 
@@ -136,7 +137,7 @@ class HandedObjects:
 
     def given_back(self, call: ast.Call, function: Definition, value: ast.expr) -> ast.expr | None:
         """What a call gives for the parameter that a function returns: ``model = to_device(Net())``."""
-        parameter = _parameter_in(function.file, value, 0)
+        parameter = parameter_in(function.file, value, 0)
         if parameter is None or not isinstance(function.node, FUNCTIONS):
             return None
         is_method = function.file.tree.class_of(function.node) is not None
@@ -151,14 +152,19 @@ class HandedObjects:
         return self._tree.class_of(node)
 
 
-def _parameter_in(file: SemanticIndex, value: ast.expr, depth: int) -> Binding | None:
-    """The parameter that a value is, on every way to it, maybe in a wrapper: ``model = DataParallel(model)``."""
+def parameter_in(file: SemanticIndex, value: ast.expr, depth: int) -> Binding | None:
+    """The parameter that a value is, on every way to it, maybe in a wrapper: ``model = DataParallel(model)``.
+
+    So is what is left out where nothing is given: ``model.to(device) if model is not None else None``.
+    """
+    if isinstance(value, ast.IfExp) and (is_none(value.body) or is_none(value.orelse)):
+        value = value.orelse if is_none(value.body) else value.body
     value = itself(wrapped(file.names, itself(value)))
     bindings = file.flow.reaching(value) if isinstance(value, ast.Name) and depth < _DEPTH else ()
     found: set[Binding | None] = set()
     for binding in bindings:
         is_wrapped = binding.kind == "assign" and isinstance(binding.value, ast.Call) and not binding.path
-        inner = _parameter_in(file, binding.value, depth + 1) if is_wrapped and binding.value is not None else None
+        inner = parameter_in(file, binding.value, depth + 1) if is_wrapped and binding.value is not None else None
         found.add(binding if binding.kind == "parameter" else inner)
     return found.pop() if len(found) == 1 else None
 

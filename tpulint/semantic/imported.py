@@ -84,7 +84,8 @@ class Imported(ImportedNames):
             if call.func.attr == "apply" and (applied := self.applied(call.func)) is not None:
                 return (applied,)
             methods_called = methods(self._bases_of_self(call.func) or self.classes_of(call.func.value), call.func.attr)
-            return methods_called or (self._object_called(call.func) if name is None else ())
+            ran = methods_called or (self._object_called(call.func) if name is None else ())
+            return ran or (tuple(self.classes.chosen.members(call.func)) if name is None else ())
         return () if name is not None else self.classes.chosen.by(call.func) or self._object_called(call.func)
 
     def _object_called(self, node: ast.expr) -> tuple[Definition, ...]:

@@ -9,6 +9,8 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.asked_classes import asked_classes, is_derived_from
 from tpulint.semantic.bindings import Binding, element_at, part_of
 from tpulint.semantic.chosen_classes import ChosenClasses, is_module
+from tpulint.semantic.chosen_options import without_options
+from tpulint.semantic.constructed_parts import classes_constructed_with
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.loaded_objects import LOADS, is_loaded
@@ -79,6 +81,7 @@ class ImportedClasses:
             return self._of_parts(self._lists.parts_of(node), depth)
         bindings = self._flow.made(node) if isinstance(node, ast.Name) else self._flow.bindings_of(node)
         bindings = tuple(binding for binding in bindings if binding.kind != "augment")  # `buffer += episode`
+        bindings = without_options(self._tree, bindings) if len(bindings) > 1 else bindings
         if isinstance(node, ast.Attribute):
             bindings = tuple(binding for binding in bindings if not wraps_itself(binding, node))
         if isinstance(node, ast.Attribute) and not bindings:
@@ -177,7 +180,10 @@ class ImportedClasses:
                     is_property = shown is not None and shown in other.definitions.properties(node.attr)
                     values = [*other.definitions.returned_by(shown)] if is_property and shown is not None else []
                 for value in values:
-                    found.append(() if value is None else other.imported.classes_here(value, other, depth + 2))
+                    known = () if value is None else other.imported.classes_here(value, other, depth + 2)
+                    if value is not None and not known and bound and depth < _DEPTH:
+                        known = classes_constructed_with(owner, value, depth + 2)
+                    found.append(known)
         return all_of(found)
 
     def _shown(self, node: ast.Attribute, depth: int) -> tuple[Definition, ...]:

@@ -110,9 +110,12 @@ class ImportedNames:
         is_other = self._library is not None and path != os.path.abspath(self._path)
         return self._library.file(self._path, path) if self._library is not None and is_other else None
 
-    def mentioning(self, word: str) -> list[SemanticIndex] | None:
-        """The files of the project that have a word in them, this one included; None where not all can be read."""
-        return None if self._library is None else self._library.mentioning(self._path, word)
+    def mentioning(self, word: str, most: int | None = None) -> list[SemanticIndex] | None:
+        """The files of the project that have a word in them, this one included; None where not all can be read.
+
+        Nor where there are more than are to be read.
+        """
+        return None if self._library is None else self._library.mentioning(self._path, word, most)
 
     def others_mentioning(self, word: str) -> list[SemanticIndex]:
         """The other files of the project that have a word in them; none where not all can be read."""

@@ -39,8 +39,11 @@ class Library(Protocol):
     def imports_steps(self, path: str, text: str) -> bool:
         """Whether a file with this text imports one that runs a backward pass. Never raises."""
 
-    def mentioning(self, path: str, word: str) -> list[SemanticIndex] | None:
-        """The files of the project of a file that have a word in them; None where one of them cannot be read."""
+    def mentioning(self, path: str, word: str, most: int | None = None) -> list[SemanticIndex] | None:
+        """The files of the project of a file that have a word in them; None where one of them cannot be read.
+
+        Nor where there are more than ``most``.
+        """
 
     def known(self, source: SourceFile) -> SemanticIndex | None:
         """The index of this very text, when another file asked for it before."""

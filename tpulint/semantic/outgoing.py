@@ -228,9 +228,17 @@ def _moves_for_others(item: Definition) -> bool:
     return not item.file.imports_torch and item.file.source.has_any(_MOVING)
 
 
+def _uses_modules(item: Definition) -> bool:
+    """Whether a module that is given may be moved, or kept beside tensors: ``Loss(layer)``."""
+    return is_module(item) or _moves_for_others(item) or (item.is_class and item.file.imports_torch)
+
+
 def _makes_module(function: Definition) -> bool:
     """Whether a function returns a module of a class, which may keep what it is given: ``build(criterion)``."""
-    made = (one for value in returned(function) for one in function.file.imported.classes_here(value, function.file))
+    values = (
+        part for value in returned(function) for part in (value.elts if isinstance(value, ast.Tuple) else [value])
+    )
+    made = (one for value in values for one in function.file.imported.classes_here(value, function.file))
     return any(map(is_module, made))
 
 
@@ -240,6 +248,8 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
 
     found = index.imported.all_called(call)
     given = values_given(call) if found else []
+    hidden = [keyword.value for keyword in call.keywords if keyword.arg is None] if found else []
+    given += [value for item in hidden for _, value in index.call_arguments.entries(item) or ()]
     runs = (
         function_run(item)
         for item in found
@@ -256,7 +266,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             (item.file.source.has_any(_TAKES_MODULES) or is_module(item) or _makes_module(item))
             and any(True for value in given for _ in classes_of(index, value))
         )
-        or ((is_module(item) or _moves_for_others(item)) and any(index.kind(one) is Kind.MODULE for one in given))
+        or (_uses_modules(item) and any(index.kind(one) is Kind.MODULE for one in given))
         or (bool(given) and trains_on_device(index, function_run(item)))
     )
     return [run for run in runs if run is not None]

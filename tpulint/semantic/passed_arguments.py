@@ -172,6 +172,11 @@ def given_around(call: ast.Call, function: FunctionNode, is_method: bool) -> lis
 
 def named_beside(call: ast.Call, function: FunctionNode) -> list[tuple[ast.expr, str | None]]:
     """What a call gives by names that are no parameters of a function, and the name; None for a dictionary of such."""
-    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    own = {argument.arg for argument in arguments}
+    own = parameters_of(function)
     return [(item.value, item.arg) for item in call.keywords if item.arg not in own]
+
+
+def parameters_of(function: FunctionNode) -> set[str]:
+    """The names of the parameters of a function, ``*args`` and ``**kwargs`` left out."""
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    return {argument.arg for argument in arguments}
