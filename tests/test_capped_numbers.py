@@ -12,6 +12,7 @@ LOOP = """
     import numpy as np
     sizes = [4, 8]
     count = 0
+    rate = 0.5
     for step, (x, y) in enumerate(loader):
         optimizer.zero_grad()
         x = x.to(device)
@@ -30,6 +31,9 @@ LOOP = """
         ("max(4, 64 - step)", True),
         ("min(4, 64 - step)", False),  # another in the last turns only
         ("min(4 + step // 100, 16)", False),  # the same for many turns
+        ("min(4 + int(step / 100), 16)", False),
+        ("min(4 + step / rate, 16)", True),
+        ("min(4 + step / -9, 16)", False),
         ("min(4 + 12, 16)", False),
         ("min(4 - 2 * step, 16)", False),
     ],
@@ -74,3 +78,55 @@ def test_places_that_are_drawn_once(tmp_path: Path) -> None:
 def test_functions_that_are_drawn(tmp_path: Path, functions: str, given: str, is_told: bool) -> None:
     line = f"    other = random.choice({functions})({given}){'  # TPU206' * is_told}\n"
     agree(tmp_path, "TPU206", main=f"{SETUP}{LOOP}{line}")
+
+
+LOSS = """\
+    import torch
+
+    class Decay:
+        def __init__(self, length, rate):
+            self.length = length
+            self.rate = rate
+
+        def __call__(self, count):
+            if {warmup}:
+                return 20
+            return 2 + 18 * max(0.0, 1 - {gone})
+
+    class Loss:
+        def __init__(self, layer):
+            self.layer = layer
+            self.decay = Decay(20000, 0.5)
+            self.count = 0
+
+        def __call__(self, out, y):
+            self.count += 1
+            power = self.decay(self.count)
+            return (out - y).square().mean() + self.layer.weight.abs().pow(power).sum(){mark}
+    """
+
+
+@pytest.mark.parametrize(
+    ("warmup", "gone", "is_told"),
+    [
+        ("count < self.length / 5", "count / self.length", True),
+        ("count < 10", "(count - 10) / (self.length - 10)", True),
+        ("count == 10", "count / self.length", False),
+        ("count < 10", "self.rate / self.length", False),
+        ("count < 10", "count // self.length", False),
+    ],
+)
+def test_an_exponent_that_another_object_computes_of_a_count(
+    tmp_path: Path, warmup: str, gone: str, is_told: bool
+) -> None:
+    loss = LOSS.format(warmup=warmup, gone=gone, mark="  # TPU207" * is_told)
+    program = f"""{SETUP}
+    from loss import Loss
+
+    criterion = Loss(model)
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU207", loss=loss, main=program)

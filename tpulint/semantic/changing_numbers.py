@@ -37,6 +37,7 @@ _RING = 64
 """Places, as many as graphs are compiled for."""
 _LARGE = 4
 """Variables that such a number is looked for behind."""
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _RANDOM = ("random",)
 """What names the modules that draw numbers."""
 _OF_ARRAY = frozenset({"max", "min", "sum"})
@@ -270,11 +271,25 @@ class ChangingNumbers:
     def _find_in_results(self, function: FunctionNode, path: tuple[int, ...], depth: int) -> ast.AST | None:
         causes: list[ast.AST | None] = []
         for value in self._index.definitions.returned_by(function):
+            if self._is_before_or_behind(value, depth):
+                continue
             part: ast.expr | None = value
             for at in path:
                 part = part.elts[at] if isinstance(part, ast.Tuple) and at < len(part.elts) else None
             causes.append(None if part is None else self.cause(part, depth + 1))
         return causes[0] if causes and all(causes) else None
+
+    def _is_before_or_behind(self, value: ast.expr, depth: int) -> bool:
+        """Whether a function returns a number that stays where the turns have not begun to change it, or are done.
+
+        ``if step < self.start: return 20``
+        """
+        branch = self._index.parent(self._index.statement_of(value))
+        test = branch.test if isinstance(branch, ast.If) else None
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], _ORDERS) or len(test.ops) > 1:
+            return False
+        is_plain = self.cause(value, depth + 1) is None
+        return is_plain and any(self.cause(side, depth + 1) for side in (test.left, *test.comparators))
 
     def _is_in_turn(self, node: ast.AST) -> bool:
         if self._within is not None and self._index.tree.encloses(self._within, node):
