@@ -97,7 +97,7 @@ def lint(
         return _look(changed, settings, catalogue, surroundings, imports_steps, run_by_base, untouchable=untouchable)
 
     try:
-        # What is called in the turns of others may call what the turns run next, and what is given objects hand them on.
+        # What is called in the turns of others may call what the turns run next; objects that are given are handed on.
         # What imports steps may give them what they train, without a word of PyTorch.
         in_turns = imports_steps or any(call.turn or call.classes for call in surroundings.calls)
         drives = surroundings.library is not None and (in_turns or may_drive(text))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.definitions import Definitions
 
 CALLS_LOOKED_AT = 8
+_PARTIAL = "functools.partial"
 
 
 class PassedArguments:
@@ -25,6 +26,8 @@ class PassedArguments:
         self._definitions = definitions
         self._chosen: dict[FunctionNode, list[ast.Call]] | None = None
         self._of_objects: dict[ast.ClassDef | None, list[ast.Call]] | None = None
+        self._of_partials: dict[FunctionNode, list[tuple[ast.Call, int]]] | None = None
+        """Calls of what ``partial`` makes of a function, with how many arguments that has been given before."""
 
     def of(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that module-local calls pass for a parameter, a few calls at most."""
@@ -46,6 +49,23 @@ class PassedArguments:
     def of_object(self, function: FunctionNode, name: str) -> list[ast.expr]:
         """Expressions that calls of a module pass for a parameter of its forward pass: ``self.cell(x, x.mean())``."""
         return self._passed(self.calls_of_object(function), function, name)
+
+    def through_partials(self, function: FunctionNode, name: str) -> list[ast.expr]:
+        """Expressions that calls of a ``partial`` pass: ``back = partial(go_back, scaler)`` and ``back(loss)``."""
+        if self._of_partials is None:
+            self._of_partials = {}
+            for call in self._tree.calls if "partial" in self._tree.source.text else ():
+                bindings = self._flow.reaching(call.func) if isinstance(call.func, ast.Name) else ()
+                made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+                if isinstance(made, ast.Call) and made.args and self._names.qualified(made.func) == _PARTIAL:
+                    for run in self._definitions.functions_meant(made.args[0]):
+                        self._of_partials.setdefault(run, []).append((call, len(made.args) - 1))
+        skipped = int(self._tree.takes_object(function))
+        names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)][skipped:]
+        calls = self._of_partials.get(function, [])[:CALLS_LOOKED_AT]
+        places = [(call, names.index(name) - given if name in names else -1) for call, given in calls]
+        found = [call.args[at] for call, at in places if 0 <= at < len(call.args)]
+        return found + [item.value for call, _ in calls for item in call.keywords if item.arg == name]
 
     def _class_called(self, call: ast.Call) -> ast.ClassDef | None:
         """The class of this file that a variable which is called is an object of."""

@@ -14,7 +14,7 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.other_files import unpacked
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.summands import summands
-from tpulint.semantic.tree import SyntaxTree, is_of_self
+from tpulint.semantic.tree import FUNCTIONS, SyntaxTree, is_of_self
 from tpulint.semantic.values import Kind, Side, Value
 from tpulint.semantic.variables import last_name
 
@@ -117,10 +117,19 @@ class Roles:
             target = _scaled(target)
         if call.args and (len(call.args) > 1 or not isinstance(target, ast.Name | ast.Attribute)):
             return
+        self._note_loss(target, 0)
+
+    def _note_loss(self, target: ast.expr, depth: int) -> None:
+        """Note what a backward pass begins with, be it in a function that is given it: ``def back(loss): ...``."""
         for binding in self._receivers(target):
             self._note(binding, Value(Kind.TENSOR, self._side, certain=False))
             if not isinstance(binding, Binding):
                 continue
+            if binding.kind == "parameter" and isinstance(binding.statement, FUNCTIONS) and depth < _DEPTH:
+                arguments, function = self._definitions.arguments, binding.statement
+                passed = arguments.of(function, binding.name) + arguments.through_partials(function, binding.name)
+                for item in passed:
+                    self._note_loss(_scaled(item), depth + 1)
             made = None if binding.path or binding.kind != "assign" else _only_call(binding.value)
             if made is not None and made.args:
                 self._note_output(made, is_of_torch=last_name(made.func) in _LOSSES)

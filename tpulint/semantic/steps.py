@@ -287,7 +287,8 @@ class StepFunctions:
         function = self._tree.function_of(bindings[0].node)
         if function is None or function is step.node or depth > _DEPTH:
             return True
-        passed = self._definitions.arguments.of(function, loss.id)
+        arguments = self._definitions.arguments
+        passed = arguments.of(function, loss.id) + arguments.through_partials(function, loss.id)
         within = (step.node, *step.functions)
         roots = [self._root_of_loss(item) for item in passed if self._tree.function_of(item) in within]
         return all(root is not None and self._is_given(root, step, depth + 1) for root in roots)
