@@ -76,3 +76,33 @@ def test_masks_that_a_list_holds(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU203", main=program)
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "is_told"),
+    [
+        ("flatten = lambda x: x.reshape(-1)", "y > 0", True),
+        ("flatten = lambda x: x.contiguous().view(-1)", "(y > 0).type(torch.bool)", True),
+        ("def flatten(x): return x.reshape(-1)", "y > 0", True),
+        ("flatten = lambda x: x.reshape(-1).long()", "y > 0", False),
+        ("flatten = lambda x: x.reshape(-1)", "y.long()", False),
+        ("flatten = lambda x, y=None: y.reshape(-1)", "y > 0", False),
+        ("def flatten(x): return x.reshape(-1)", "y.long()", False),
+    ],
+)
+def test_masks_that_are_laid_out_anew(tmp_path: Path, made: str, given: str, is_told: bool) -> None:
+    program = (
+        SETUP
+        + f"""
+    def train(loader):
+        {made}
+        for x, y in loader:
+            x, y = x.to(device), y.to(device)
+            optimizer.zero_grad()
+            out = flatten(model(x))
+            loss = out[flatten({given})].mean(){"  # TPU203" * is_told}
+            loss.backward()
+            optimizer.step()
+    """
+    )
+    agree(tmp_path, "TPU203", main=program)

@@ -8,6 +8,7 @@ import re
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.laid_out import given_to_lambda
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.roles import ASKING
@@ -67,7 +68,8 @@ class CallValues:
         if callee.kind is Kind.MODULE:
             plain = self._computed_on_host(node, depth)
             return self._kinds.module_result(callee) if plain.kind is not Kind.TENSOR else plain
-        chosen_one = self._of_chosen(node, depth)
+        laid_out = given_to_lambda(self._flow, node)
+        chosen_one = self._of_chosen(node, depth) if laid_out is None else self._kinds.value(laid_out, depth + 2)
         return self._asked_for(node, depth) if chosen_one.kind is Kind.UNKNOWN else chosen_one
 
     def _of_chosen(self, node: ast.Call, depth: int) -> Value:

@@ -7,6 +7,7 @@ import ast
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.graph_parts import MASKS
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.laid_out import LAYING_OUT, given_to_function, given_to_lambda
 from tpulint.semantic.other_files import definition_called, returned
 from tpulint.semantic.outside import qualified_in_file
 
@@ -21,10 +22,7 @@ _TESTS = frozenset({
     "less_equal", "not_equal",
 })  # fmt: skip
 """Functions, and methods, whose result is boolean."""
-KEEPING = frozenset({
-    "view", "reshape", "squeeze", "unsqueeze", "flatten", "to", "cuda", "cpu", "detach", "clone", "contiguous",
-    "expand", "expand_as", "view_as", "t", "transpose", "permute", "repeat",
-})  # fmt: skip
+KEEPING = frozenset({*LAYING_OUT, "to", "cuda", "cpu"})
 """Methods of a tensor whose result has its elements, and is of its type where no other is named."""
 _TYPED = frozenset({
     "scatter", "scatter_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "index_copy", "index_copy_",
@@ -197,10 +195,17 @@ class Masks:
         """Whether what a function gives, of this file or another, or a part of the tuple, holds truth values."""
         called = definition_called(self._index, call)
         if called is None:
-            return False
+            given = given_to_lambda(self._index.flow, call) if not path else None
+            return given is not None and self.is_boolean(given, depth + 1)
         parts = [part_of(value, path) for value in returned(called)]
-        masks = called.file.masks
-        return bool(parts) and all(part is not None and masks.is_boolean(part, depth + 1) for part in parts)
+        # What the function only lays out anew is of the type of what this call gives it.
+        laid_out = [None if part is None else given_to_function(called, call, part) for part in parts]
+        return bool(parts) and all(
+            self.is_boolean(given, depth + 1)
+            if given is not None
+            else part is not None and called.file.masks.is_boolean(part, depth + 1)
+            for part, given in zip(parts, laid_out, strict=True)
+        )
 
     # ---------------------------------------------------------------- shapes
 
