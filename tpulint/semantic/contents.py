@@ -106,6 +106,8 @@ class Contents:
             return [item.value for item in node.keywords if key is None or item.arg in (None, key)]
         if name in _COPIES:
             return self.of(node.args[0], None, depth + 1) if len(node.args) == 1 else []
+        if name == "builtins.map" and node.args and isinstance(node.args[0], ast.Lambda):
+            return [node.args[0].body]  # `map(lambda part: part.to(device), batch)`
         if isinstance(node.func, ast.Attribute) and node.func.attr == "values" and not node.args:
             return self.of(node.func.value, None, depth + 1)
         function = self._definitions.function_called(node)

@@ -10,6 +10,7 @@ from tpulint.model import WORDS_OF_READS
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.device_settings import device_options
 from tpulint.semantic.lasting_tensors import are_on_device, values_kept
+from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.module_callers import is_run_by_module
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import (
@@ -251,9 +252,19 @@ def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
     if value.kind is Kind.UNKNOWN and is_place_of_options(index, item):
         return Value(Kind.DEVICE, certain=False)
     bindings = index.flow.made(item) if isinstance(item, ast.Name) and value.kind is Kind.HOST else ()
-    parts = [index.value(one.value.elt) for one in bindings if isinstance(one.value, ast.ListComp)]
+    parts = [part for one in bindings if (part := _part_listed(index, one.value)) is not None]
     is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)
     return parts[0]._replace(certain=False) if is_batch else value
+
+
+def _part_listed(index: SemanticIndex, listed: ast.expr | None) -> Value | None:
+    """One of ``[part.to(device) for part in batch]``, or of ``list(map(lambda part: part.to(device), batch))``."""
+    if isinstance(listed, ast.ListComp):
+        return index.value(listed.elt)
+    is_list = isinstance(listed, ast.Call) and index.qualified_name(listed.func) in LISTS
+    mapped = listed.args[0] if is_list and isinstance(listed, ast.Call) and len(listed.args) == 1 else None
+    is_map = isinstance(mapped, ast.Call) and index.qualified_name(mapped.func) == "builtins.map"
+    return index.kinds.content(mapped, None, 0) if is_map and mapped is not None else None
 
 
 def _element_given(index: SemanticIndex, item: ast.expr) -> Value:
