@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
 from tpulint.semantic.torch_facts import MOVES
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+
+_WITH_WEIGHTS = r"torch\.nn\.(?:Linear|Bilinear|Conv\w*\dd|Embedding|EmbeddingBag|LSTM|GRU|RNN|LSTMCell|GRUCell)"
 
 
 class UnmovedModels:
@@ -43,9 +46,14 @@ class UnmovedModels:
         )
 
     def _is_made_on_host(self, value: ast.expr | None) -> bool:
-        """Whether a call makes something by a class or function of this file, in which nothing moves."""
+        """Whether a call makes something by a class or function of this file, in which nothing moves.
+
+        Or a layer with weights by one of torch: ``nn.Linear(8, 4)``. One without computes where its input is.
+        """
         if not isinstance(value, ast.Call):
             return False
+        if re.fullmatch(_WITH_WEIGHTS, self._names.qualified(value.func) or ""):
+            return not any(item.arg in (None, "device") for item in value.keywords)
         owner = self._definitions.class_called(value)
         made_by = self._definitions.function_called(value) if owner is None else owner
         if made_by is None:
