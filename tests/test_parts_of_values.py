@@ -662,3 +662,32 @@ def test_parts_of_a_batch_that_a_flag_moves(tmp_path: Path, test: str, otherwise
         optimizer.zero_grad()
     """
     agree(tmp_path, "TPU101", main=program)
+
+
+@pytest.mark.parametrize("gone_through", ["zip(losses, losses.values())", "zip(losses, shown.tolist())"])
+def test_keys_of_a_dictionary_that_a_call_gives(tmp_path: Path, gone_through: str) -> None:
+    program = (
+        SETUP
+        + f"""
+    from loss import Loss
+
+    criterion = Loss()
+    for x, y in loader:
+        loss, losses = criterion(model(x.to(device)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        shown = torch.stack(list(losses.values())).detach().cpu()
+        for name, value in {gone_through}:
+            print("train/" + name)
+    """
+    )
+    loss = """\
+    from torch import nn
+
+    class Loss(nn.Module):
+        def forward(self, out):
+            losses = {"mean": out.mean()}
+            return sum(losses.values()), losses
+    """
+    agree(tmp_path, "TPU102", loss=loss, main=program)

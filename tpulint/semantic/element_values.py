@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.bindings import part_of
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.function_values import FunctionValues, generator_of
@@ -13,7 +14,7 @@ from tpulint.semantic.imported import Imported
 from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, methods, returned
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, is_none, join
 
 TYPE_CHECKING = False
@@ -39,8 +40,17 @@ WITH_PLACES = frozenset({"topk", "max", "min", "sort", "median", "kthvalue", "mo
 class ElementValues:
     """Asked by :class:`Kinds` for targets of assignments and loops."""
 
-    def __init__(self, kinds: Kinds, names: Names, flow: Flow, definitions: Definitions, imported: Imported) -> None:
+    def __init__(
+        self,
+        kinds: Kinds,
+        tree: SyntaxTree,
+        names: Names,
+        flow: Flow,
+        definitions: Definitions,
+        imported: Imported,
+    ) -> None:
         self._kinds = kinds
+        self._tree = tree
         self._names = names
         self._flow = flow
         self._definitions = definitions
@@ -279,14 +289,26 @@ class ElementValues:
         return method.attr in ("modules", "named_modules", "named_parameters") and not call.args and not is_own
 
     def _is_dict(self, node: ast.expr) -> bool:
-        """Whether a loop over this gives keys: a dict that is written out, itself or by a variable."""
+        """Whether a loop over this gives keys: a dict that is written out, itself or by a variable.
+
+        Also what is asked for its entries elsewhere: ``losses.values()``.
+        """
         if isinstance(node, ast.Dict | ast.DictComp):
             return True
         bindings = self._flow.reaching(node) if isinstance(node, ast.Name) else ()
+        if not self._asked_for_entries.isdisjoint(bindings):
+            return True
         return bool(bindings) and all(
             binding.kind == "assign" and not binding.path and isinstance(binding.value, ast.Dict | ast.DictComp)
             for binding in bindings
         )
+
+    @cached_property
+    def _asked_for_entries(self) -> set[Binding]:
+        """Variables of which the entries of a dictionary are asked, wherever they are looked at."""
+        views = (view for name in ("items", "keys", "values") for view in self._tree.attributes_called(name))
+        asked = (view.value for view in views if isinstance(view.value, ast.Name))
+        return {binding for name in asked for binding in self._flow.reaching(name)}
 
     def _put_in_list(self, name: ast.Name) -> ast.Name | None:
         """The variable as it is where something alone becomes a list: ``if isinstance(x, Tensor): x = [x]``.

@@ -78,7 +78,7 @@ class Kinds:
         self.methods = MethodValues(self, tree, names, flow)
         self.functions = FunctionValues(self, tree, names, flow, definitions, imported, self._circles)
         self.branches = BranchValues(self, tree, names)
-        self.elements = ElementValues(self, names, flow, definitions, imported)
+        self.elements = ElementValues(self, tree, names, flow, definitions, imported)
         self.kept = KeptTensors(self, tree, names, definitions, imported)
         self.objects = ObjectValues(self, tree, names, flow, definitions, imported)
         self.parameters = ParameterValues(self, tree, names, flow, definitions, flags, outside)
