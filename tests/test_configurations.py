@@ -93,6 +93,23 @@ def test_configuration_that_no_training_reads_is_left_alone(project: Path, name:
     assert found(project / "conf" / "deep" / "base.yaml") == []
 
 
+@pytest.mark.parametrize(
+    ("use", "text", "is_told"),
+    [
+        ("x.to(args.device.type)", "device:\n  type: cuda\n  gpu: [0]\n", True),
+        ("x.to(config['device']['type'])", "run: {device: {type: 'cuda:0'}}\n", True),
+        ("x.to(args.device)", "device:\n  type: cuda\n", False),
+        ("x.to(args.device.type)", "storage:\n  type: cuda\n", False),
+        ("x.to(args.device.type)", "device:\n  kind:\n    type: cuda\n", False),
+        ("x.to(args.device.type)", "device:\n  type: cpu\n", False),
+    ],
+)
+def test_device_in_a_table_of_its_own(project: Path, use: str, text: str, is_told: bool) -> None:
+    (project / "src" / "train.py").write_text(f"import torch\n{use}\n")
+    (project / "conf" / "deep" / "base.yaml").write_text(text)
+    assert found(project / "conf" / "deep" / "base.yaml") == ["TPU024"] * is_told
+
+
 def test_what_programs_do_is_looked_at_again_when_they_change(project: Path) -> None:
     library, path = Library(), project / "conf" / "deep" / "base.yaml"
     reader = project / "src" / "reading.py"
@@ -143,7 +160,7 @@ def test_files_for_other_things_are_left_alone(project: Path, name: str) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "device: ${oc.env:DEVICE,cuda}\n", "device: [cuda, cpu]\n", "device: cudart\n", "device: {type: cuda}\n",
+        "device: ${oc.env:DEVICE,cuda}\n", "device: [cuda, cpu]\n", "device: cudart\n", "device: {kind: cuda}\n",
         "vllm_device: cuda:3\n", "# device: cuda\nlr: 1\n", "help: >\n  device: cuda\n", "- device\n- cuda\n",
         "device: cuda\nbackend: tpu\n", "device: !torch cuda\n", "device: &place cuda\n", 'device: "cu\\x64a"\n',
         "device: cuda\n  lr: 1\n", "{% if gpu %}\ndevice: cuda\n{% endif %}\n", "a:\n\t- device: cuda\n",

@@ -18,6 +18,7 @@ _WANTED = {
         rb"\[[\"']device[\"']\]|\.(?:get|pop)\([\"']device[\"']|" + _SETTINGS + rb"\.device\b|"
         rb"\btorch\.device\(\w+(?:\.\w+)*\.device\)|\binstantiate\("
     ),
+    "device.type": re.compile(_SETTINGS + rb"\.device\.type\b|\[[\"']device[\"']\]\[[\"']type[\"']\]"),
     "accelerator": re.compile(rb"(?:\b|_)lightning\b"),
 }
 """What is done with a key, in a file that speaks of torch or of Lightning."""

@@ -21,6 +21,8 @@ class Entry(NamedTuple):
     """Without quotes."""
     value_span: Span
     span: Span
+    under: str = ""
+    """The key of the mapping that the entry stands in: ``device`` of ``type`` in ``device: {type: cuda}``."""
 
 
 Table = tuple[Entry, ...]
@@ -30,22 +32,25 @@ Table = tuple[Entry, ...]
 class _Open:
     """A mapping or a list that is not closed yet."""
 
-    def __init__(self, is_table: bool) -> None:
+    def __init__(self, is_table: bool, under: str = "") -> None:
         self.is_table = is_table
+        self._under = under
         self.entries: list[Entry] = []
         self._key: yaml.Event | None = None
 
-    def take(self, text: str, event: yaml.Event) -> None:
-        """Take in the next key, value or item, by its first event."""
+    def take(self, text: str, event: yaml.Event) -> str:
+        """Take in the next key, value or item, by its first event; of a value the key that it stands under."""
         if not self.is_table:
-            return
+            return ""
         if self._key is None:
             self._key = event
-            return
+            return ""
         key, value = _plain(text, self._key), _plain(text, event)
-        if key is not None and value is not None:
-            self.entries.append(Entry(text[slice(*key)], text[slice(*value)], value, Span(key.start, value.end)))
         self._key = None
+        if key is not None and value is not None:
+            span = Span(key.start, value.end)
+            self.entries.append(Entry(text[slice(*key)], text[slice(*value)], value, span, self._under))
+        return "" if key is None else text[slice(*key)]
 
 
 def read(text: str) -> tuple[Table, ...]:
@@ -58,10 +63,9 @@ def read(text: str) -> tuple[Table, ...]:
     around = [_Open(is_table=False)]
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            if isinstance(event, yaml.NodeEvent):
-                around[-1].take(text, event)
+            under = around[-1].take(text, event) if isinstance(event, yaml.NodeEvent) else ""
             if isinstance(event, yaml.CollectionStartEvent):
-                around.append(_Open(isinstance(event, yaml.MappingStartEvent)))
+                around.append(_Open(isinstance(event, yaml.MappingStartEvent), under))
             elif isinstance(event, yaml.CollectionEndEvent):
                 closed = around.pop()
                 if closed.is_table:
