@@ -46,6 +46,9 @@ class CallValues:
         drawn = self._kinds.elements.drawn_from(node, depth)
         if drawn is not None:
             return self._kinds.elements.element(drawn, (), depth)
+        wrapped = self._definitions.wrapped(node)
+        if wrapped is not None:
+            return self._kinds.value(wrapped, depth)._replace(certain=False)
         function = self._definitions.function_called(node)
         if function is not None:
             chosen = self._kinds.functions.chosen(self._kinds.functions.passing, function, node, depth)

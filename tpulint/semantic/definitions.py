@@ -250,6 +250,10 @@ class Definitions:
                 return bindings[0].node
         return None
 
+    def wrapped(self, call: ast.Call) -> ast.expr | None:
+        """The module of which a call takes the wrapper off: ``net`` of ``unwrap(net)``."""
+        return self._imported.unwrapping.wrapped(call)
+
     def made_by(self, call: ast.Call) -> FunctionNode | None:
         """The ``__init__`` that a call runs which makes an instance of a class of this file."""
         made = self.class_called(call)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported_classes import ImportedClasses
     from tpulint.semantic.kept_functions import KeptFunctions
     from tpulint.semantic.outside import OutsideCall
+    from tpulint.semantic.unwrapping import Unwrapping
 
 
 class Imported(ImportedNames):
@@ -144,6 +145,13 @@ class Imported(ImportedNames):
         from tpulint.semantic.chosen_modules import ChosenModules
 
         return ChosenModules(self._names, self._flow, self)
+
+    @cached_property
+    def unwrapping(self) -> Unwrapping:
+        """Calls of functions that take the wrapper off a module."""
+        from tpulint.semantic.unwrapping import Unwrapping
+
+        return Unwrapping(self._tree, self._names, self)
 
     # ---------------------------------------------------------------- classes
 

@@ -31,8 +31,10 @@ class ModuleRuns:
 
     def is_run(self, call: ast.Call) -> bool:
         """Whether a call runs a module: ``model(x)``, ``model.forward(x)``."""
-        func = call.func
+        func: ast.expr | None = call.func
         if isinstance(func, ast.Call):
+            func = self._definitions.wrapped(func)  # `unwrap(model)(x)`
+        if func is None:
             return False
         if self._kinds.value(func).kind is Kind.MODULE:
             return True

@@ -158,8 +158,9 @@ class OwnClasses:
         if isinstance(value, ast.Call):
             if self._names.qualified(value.func) in facts.SAME_CLASS and value.args:
                 return self.made(value.args[0], depth)
-            if self._names.qualified(value.func) == "builtins.getattr":  # `getattr(model, "module", model)`
-                return self.made(value.args[2], depth) if len(value.args) == 3 else ()
+            wrapped = self._definitions.wrapped(value)
+            if wrapped is not None:
+                return self.made(wrapped, depth)
             owner = self._definitions.class_called(value) or self._loaded(value)
             return self._chosen(value.func) if owner is None else (owner,)
         if isinstance(value, ast.IfExp):
