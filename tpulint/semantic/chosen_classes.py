@@ -45,8 +45,8 @@ class ChosenClasses:
 
         Also of a variable with such a value, an attribute that options are given so, one that branches set to a class
         each, a class of a chosen module, any module class of a module that is asked by name,
-        ``getattr(models, args.model)``, and what a function of another file returns so. ``index`` is that of the file
-        itself, where it is at hand.
+        ``getattr(models, args.model)``, and what a function returns so, be it a class by its name. ``index`` is that
+        of the file itself, where it is at hand.
         """
         one_of = self._registered(func) or self._created(func) or self._imported.brought_by_branches(func)
         one_of = one_of or self._looked_up.of(func)
@@ -65,10 +65,10 @@ class ChosenClasses:
         values: list[tuple[ast.expr | None, tuple[int, ...]]] = [(chosen, ())]
         if isinstance(chosen, ast.Name) or is_loaded:
             bindings = self._flow.bindings_of(chosen)
-            is_imported = is_loaded and all(binding.kind in ("import", "class") for binding in bindings)
+            is_class = all(binding.kind in ("import", "class") for binding in bindings)
             plain = all(binding.kind == "assign" for binding in bindings)
             values = [(binding.value, binding.path) for binding in bindings] if plain else []
-            values = [(chosen, ())] if is_imported else values
+            values = [(chosen, ())] if is_class and (is_loaded or depth > 0) else values  # `return Net`
         given = self._given_to_options(func) if member else []
         if given:
             member, values = "", [(value, ()) for value in given]
@@ -82,7 +82,7 @@ class ChosenClasses:
             found += [None] if not options and not of_module else []
             several: list[Definition | None] = []
             for others, option, file in options:
-                item = others.definition_in(option, file)
+                item = others.definition_in(option, index if file is None and others is self._imported else file)
                 if file is None and others is self._imported and self._is_of_torch(option):
                     continue  # nothing of the project runs there
                 if member and item is not None:
@@ -148,13 +148,18 @@ class ChosenClasses:
         return found
 
     def _of_named(self, node: ast.expr | None, index: SemanticIndex | None, depth: int) -> list[Definition]:
-        """The module classes of a module which is asked for one by name, itself or by a function of another file."""
+        """The module classes of a module which is asked for one by name, itself or by a function of any file."""
         if isinstance(node, ast.Call) and depth < _DEPTH:
             function = self._imported.definition(node.func)
             if function is not None and isinstance(function.node, FUNCTIONS):
                 other = function.file
                 parts = [other.imported.classes.chosen.by(value, other, depth + 1) for value in returned(function)]
                 return list(all_of(parts))
+            here = self._names.bindings(node.func) if isinstance(node.func, ast.Name) else []
+            if len(here) == 1 and isinstance(here[0].node, FUNCTIONS):
+                returns = self._tree.nodes_in(here[0].node, ast.Return, functions=False)
+                values = [item.value for item in returns]
+                return list(all_of([() if one is None else self.by(one, index, depth + 1) for one in values]))
         module = self._asked_by_name(node, index)
         return [] if module is None else list(_made_by_module(module, depth, set()))
 
