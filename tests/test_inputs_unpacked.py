@@ -156,3 +156,55 @@ def criterion(out, x, mask, y):
 
 """
     agree(tmp_path, "TPU103", main=program + OWN_LOOP.replace("GIVEN", "y"))
+
+
+POSITIONS = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 2)
+
+    def forward(self, x, places=None):
+        return self.taken_from(self.linear(x), places)
+
+    def taken_from(self, x, places):
+        found = []
+        for i in range(len(places)):
+            for start, end in places[i]:
+                if start + 1 < x.size(1):MARK
+                    found.append(x[i, start])
+        return torch.stack(found)
+"""
+
+NAMED = """\
+import torch
+from torch.utils.data import DataLoader
+from net import Net
+
+
+def collate(samples):
+    return torch.stack([one["x"] for one in samples]), [one["places"] for one in samples]
+
+
+def train(samples):
+    model = Net().cuda()
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in DataLoader(samples, batch_size=8, collate_fn=collate, drop_last=True):
+        inputs = {"x": batch[0].cuda(), "places": GIVEN}
+        loss = model(**inputs).square().mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"), [("batch[1]", ""), ("torch.tensor(batch[1]).cuda()", "  # TPU103")], ids=("lists", "tensor")
+)
+def test_inputs_of_a_dictionary_are_each_their_own(tmp_path: Path, given: str, mark: str) -> None:
+    """``model(**inputs)`` of a dictionary in which lists of numbers stand beside tensors."""
+    agree(tmp_path, "TPU103", net=POSITIONS.replace("MARK", mark), main=NAMED.replace("GIVEN", given))
