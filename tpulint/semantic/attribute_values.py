@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _QUESTIONS = ("is_", "has_")
 _COUNTS_AND_NAMES = ("_length", "_count", "_type", "_name")
 """How attributes of objects that hold more than a tensor begin, and end."""
+_WEIGHTS = ("weight", "bias")
 _KEPT_BY_BASES = frozenset({Kind.MODULE, Kind.OPTIMIZER, Kind.SCHEDULER, Kind.SCALER})
 
 
@@ -79,13 +80,14 @@ class AttributeValues:
         if base.kind is Kind.NUMPY:
             return HOST if node.attr in ("shape", "size", "ndim", "dtype") else base
         if base.kind is Kind.MODULE:
-            if node.attr in ("weight", "bias"):
+            if node.attr in _WEIGHTS:
                 return self._kinds.parameter_tensor()
             if node.attr == "training":
                 return HOST
             is_wrapped = node.attr == "module"
             return base._replace(certain=False) if is_wrapped else self._kinds.objects.value(node, depth)
-        if node.attr == "grad" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
+        is_weight = node.attr in _WEIGHTS and self._kinds.objects.is_module(node.value, depth)
+        if (node.attr == "grad" or is_weight) and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
             return self._kinds.parameter_tensor()
         if node.attr == "data" and base.kind is Kind.UNKNOWN and isinstance(node.ctx, ast.Load):
             packed = self._kinds.elements.of_packed(node, depth)

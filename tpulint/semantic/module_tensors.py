@@ -34,12 +34,20 @@ class ModuleTensors:
         if not self._definitions.is_module_class(owner):
             return False
         bindings = self._names.attribute_bindings(owner, node.attr)
-        parts = [part_of(binding.value, binding.path) for binding in bindings]
-        made = bool(parts) and all(
-            isinstance(part, ast.Call) and self._names.qualified(part.func) in _MAKING for part in parts
-        )
         is_made_here = any(self._tree.function_of(binding.node) is function for binding in bindings)
-        return (made and not is_made_here) or (owner, node.attr) in self._registered
+        return (owner, node.attr) in self._registered or (not is_made_here and self._are_made(owner, node.attr))
+
+    def are_of(self, owner: ast.ClassDef, name: str) -> bool:
+        """Whether modules of a class of this file have a parameter or buffer of a name: ``net.scale``."""
+        is_one = self._exist and ((owner, name) in self._registered or self._are_made(owner, name))
+        return is_one and self._definitions.is_module_class(owner)
+
+    def _are_made(self, owner: ast.ClassDef, name: str) -> bool:
+        """Whether all that an attribute of a class is given are parameters or buffers: ``nn.Parameter(...)``."""
+        bindings = self._names.attribute_bindings(owner, name)
+        parts = [part_of(binding.value, binding.path) for binding in bindings]
+        makers = [self._names.qualified(part.func) if isinstance(part, ast.Call) else None for part in parts]
+        return bool(makers) and all(maker in _MAKING for maker in makers)
 
     def made_of(self, node: ast.Attribute) -> ast.expr | None:
         """The tensor that a buffer is made of: ``register_buffer("count", torch.tensor(0))``."""

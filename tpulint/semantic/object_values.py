@@ -15,11 +15,14 @@ from tpulint.semantic.other_files import returned, with_bases
 from tpulint.semantic.record_fields import RecordFields
 from tpulint.semantic.tree import FUNCTIONS, SyntaxTree, is_of_self
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
+from tpulint.semantic.variables import is_configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.kinds import Kinds
 
+_GIVING_PARTS = ("get_input_embeddings", "get_output_embeddings", "get_encoder", "get_decoder")
+"""Methods by which models of Transformers give modules that they are made of."""
 _DEPTH = 3
 """Functions that hand a record on to each other."""
 
@@ -47,10 +50,46 @@ class ObjectValues:
         stored = [one for one in self._tree.attributes_called(node.attr) if self._is_store_outside(one)]
         if stored:
             found = self._stored_last(node, stored, depth)
+        elif self._is_of_module(node):
+            found = self._kinds.parameter_tensor()
         else:
             kept = self._kept_by_class(node, depth)
             found = self._given_as_field(node, depth) if kept.kind is Kind.UNKNOWN else kept
         return found if found.kind is Kind.TENSOR and found.side is Side.DEVICE else UNKNOWN
+
+    def _is_of_module(self, node: ast.Attribute) -> bool:
+        """Whether the attribute is a parameter or buffer of the module class of the project of which the object is."""
+        here = self._definitions.classes.made(node.value)
+        if here:
+            return all(self._kinds.module_tensors.are_of(owner, node.attr) for owner in here)
+        made = self._imported.classes_of(node.value)
+        return bool(made) and all(
+            any(owner.file.kinds.module_tensors.are_of(owner.node, node.attr) for owner in with_bases(one))  # type: ignore[arg-type]
+            for one in made
+        )
+
+    def is_module(self, node: ast.expr, depth: int) -> bool:
+        """Whether an expression is a module, or a part of one: ``net.layer``, ``bert.get_input_embeddings()``.
+
+        Parts of a model whose class nobody sees are modules, as far as their names go.
+        """
+        if depth > LARGEST_DEPTH - 6:
+            return False
+        if self._kinds.value(node, depth + 2).kind is Kind.MODULE:
+            return True
+        if isinstance(node, ast.Call):
+            is_asked = isinstance(node.func, ast.Attribute) and node.func.attr in _GIVING_PARTS and not node.args
+            owner = node.func.value if is_asked else None  # type: ignore[attr-defined]
+            return owner is not None and self._is_unseen(owner) and self.is_module(owner, depth + 2)
+        if not isinstance(node, ast.Attribute) or is_configuration(node.attr):
+            return False
+        kept = [kinds.binding_value(one, depth + 2) for kinds, bound in self._kept(node) for one in bound]
+        is_part = join(kept).kind is Kind.MODULE if kept else self._is_unseen(node.value)
+        return is_part and self.is_module(node.value, depth + 2)
+
+    def _is_unseen(self, node: ast.expr) -> bool:
+        """Whether an object is of no class of the project, as far as is known."""
+        return not self._definitions.classes.made(node) and not self._imported.classes_of(node)
 
     def _is_store_outside(self, node: ast.Attribute) -> bool:
         """Whether an attribute is given a value by other code than a method of the object's class."""
