@@ -22,6 +22,7 @@ from tpulint.semantic.variables import last_name
 
 _CALL = "__call__"
 _APPLY, _FORWARD = "apply", "forward"
+_MISSING = ("NotImplementedError", "NotImplemented")
 
 
 class Definitions:
@@ -368,7 +369,9 @@ def is_property(function: FunctionNode, kept: bool = True) -> bool:
 def is_abstract(function: FunctionNode) -> bool:
     """Whether a method does nothing, or says that it is not implemented."""
     last = function.body[-1]
-    said = last.exc if isinstance(last, ast.Raise) else last.value if isinstance(last, ast.Expr) else None
+    says = isinstance(last, ast.Raise | ast.Return)  # `return NotImplementedError`, too
+    said = last.exc if isinstance(last, ast.Raise) else last.value if isinstance(last, ast.Expr | ast.Return) else None
     name = said.func if isinstance(said, ast.Call) else said
-    missing = isinstance(last, ast.Raise) and isinstance(name, ast.Name) and name.id == "NotImplementedError"
-    return len(function.body) < 3 and (missing or isinstance(last, ast.Pass) or isinstance(said, ast.Constant))
+    missing = says and isinstance(name, ast.Name) and name.id in _MISSING
+    does_nothing = isinstance(last, ast.Pass) or (isinstance(said, ast.Constant) and not isinstance(last, ast.Return))
+    return len(function.body) < 3 and (missing or does_nothing)

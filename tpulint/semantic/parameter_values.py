@@ -213,9 +213,12 @@ class ParameterValues:
                 return self._given_to_forward(function, binding, depth)
             passed = self._definitions.arguments.of(function, binding.name)
             given = [*((item, None) for item in passed), *self._definitions.arguments.unpacked(function, binding.name)]
-            if not given:
-                given = [(item, None) for item in self._definitions.arguments.when_chosen(function, binding.name)]
             outside = self._given_outside(function, binding.name)
+            if not given:
+                chosen = self._definitions.arguments.when_chosen(function, binding.name)
+                # `super().__init__(generator)` of a derived class
+                chosen = chosen or ([] if outside else self._definitions.arguments.of_derived(function, binding.name))
+                given = [(item, None) for item in chosen]
             if outside:  # What a file tries out when it is run itself is not what the project gives it.
                 given = [(item, at) for item, at in given if not self._definitions.is_of_main(item)]
             values = [self._given_value(item, depth, at) for item, at in given if not is_none(item)]
