@@ -152,9 +152,17 @@ def test_which_launches_start_xla_processes(call: str, starts: bool) -> None:
     assert [launch.starts_processes for launch in index.launches.launches] == [starts]
 
 
-def test_process_started_by_hand_is_no_launch() -> None:
+@pytest.mark.parametrize(
+    "start",
+    [
+        "mp.Process(target=run, args=(0,)).start()",
+        'mp.get_context("spawn").Process(target=run, args=(0,)).start()',
+        'context = mp.get_context("spawn"); context.Process(target=run, args=(0,)).start()',
+    ],
+)
+def test_process_started_by_hand_is_no_launch(start: str) -> None:
     index = index_of(
-        """
+        f"""
         import torch.multiprocessing as mp
 
 
@@ -165,12 +173,17 @@ def test_process_started_by_hand_is_no_launch() -> None:
             inner()
 
 
-        mp.Process(target=run, args=(0,)).start()
+        {start}
         """
     )
     assert not index.launches
     ((_, functions),) = index.launches.started_by_hand()
     assert {function.name for function in functions} == {"run", "inner"}
+
+
+def test_a_context_of_something_else_starts_no_process() -> None:
+    index = index_of("import mxnet\ncontext = mxnet.get_context('x')\ncontext.Process(target=print, args=(0,))\n")
+    assert not list(index.launches.started_by_hand())
 
 
 POOLED = """
@@ -471,3 +484,33 @@ def test_objects_sent_in_a_file_that_programs_import_which_join_a_group(
 ) -> None:
     gathering = GATHERING.replace("MARK", "  # TPU617" if is_told else "")
     agree(tmp_path, "TPU617", main=main, other=other, gathering=gathering, trains=TRAINS)
+
+
+def test_processes_that_join_a_group_in_another_file(tmp_path: Path) -> None:
+    """OpenNMT's way: `run(args, rank)` calls `distributed.start(rank)`, and trains by other files."""
+    main = """\
+        import torch
+        import groups
+
+        def run(rank):
+            groups.start(rank)
+            torch.zeros(3).cuda()
+
+        def check(rank):
+            print(groups.name(rank))
+
+        mp = torch.multiprocessing.get_context("spawn")
+        for i in range(4):
+            mp.Process(target=run, args=(i,)).start()  # TPU601
+            mp.Process(target=check, args=(i,)).start()
+        """
+    groups = """\
+        import torch
+
+        def start(rank):
+            torch.distributed.init_process_group("nccl", rank=rank, world_size=4)
+
+        def name(rank):
+            return f"process {rank}"
+        """
+    agree(tmp_path, "TPU601", main=main, groups=groups)

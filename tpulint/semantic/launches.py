@@ -25,6 +25,7 @@ _PARAMETERS = {
     RUNTIME_SPAWN: ("fn", "args", "nprocs", "join", "daemon", "start_method"),
 }
 _PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
+_CONTEXTS = ("torch.multiprocessing.get_context", "multiprocessing.get_context")
 _CALL_DEPTH = 8
 
 
@@ -148,10 +149,22 @@ class Launches:
 
     def started_by_hand(self) -> Iterator[tuple[ast.Call, list[FunctionNode]]]:
         """Calls ``Process(target=fn)``, each with the functions of this file that run in the process."""
-        for call in self._names.calls_to(*_PROCESSES):
+        for call in (*self._names.calls_to(*_PROCESSES), *self._made_in_contexts()):
             target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
             if target is not None:
                 yield call, self.closure(tuple(self._functions_meant(target)))
+
+    def _made_in_contexts(self) -> Iterator[ast.Call]:
+        """``context.Process(target=fn)`` of ``context = torch.multiprocessing.get_context("spawn")``"""
+        for node in self._tree.attributes_called("Process") if "get_context" in self._tree.source.text else ():
+            call = self._tree.parents.get(node)
+            bindings = self._names.bindings(node.value) if isinstance(node.value, ast.Name) else []
+            made = [binding.value for binding in bindings] or [node.value]
+            are_contexts = all(
+                isinstance(one, ast.Call) and self._names.qualified(one.func) in _CONTEXTS for one in made
+            )
+            if isinstance(call, ast.Call) and call.func is node and are_contexts:
+                yield call
 
     def run_in_pools(self) -> Iterator[tuple[ast.Call, list[FunctionNode]]]:
         """Calls ``pool.map(fn, values)``, each with the functions of this file that run in the processes."""

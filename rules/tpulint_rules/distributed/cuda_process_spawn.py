@@ -89,4 +89,8 @@ def _trains(ctx: FileContext, function: FunctionNode) -> bool:
     """Whether a function joins a process group of GPUs or holds a training loop."""
     groups = ctx.index.process_groups
     joined = any(groups.on_device and ctx.index.tree.encloses(function, join.call) for join in groups.joins)
-    return joined or any(ctx.index.tree.encloses(function, loop.node) for loop in ctx.index.step_loops)
+    return (
+        joined
+        or groups.of_device_in(function)
+        or any(ctx.index.tree.encloses(function, loop.node) for loop in ctx.index.step_loops)
+    )
