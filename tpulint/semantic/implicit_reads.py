@@ -15,6 +15,7 @@ from tpulint.semantic.mapped_elements import LISTS, MADE_OF_ELEMENTS
 from tpulint.semantic.names import Names
 from tpulint.semantic.number_arguments import numbers_asked
 from tpulint.semantic.values import NUMPY
+from tpulint.semantic.variables import last_name
 
 _SIZED = frozenset(
     f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn", "arange", "full", "eye", "linspace")
@@ -161,9 +162,15 @@ class ImplicitReads:
         return any(binding.kind == "parameter" for binding in bindings)
 
     def _is_read_end(self, node: ast.expr) -> bool:
-        """Whether the end of a slice is read: ``start[i, 1]`` of a tensor that is moved, or computed of such a one."""
-        is_read = self._is_read(node)
-        return is_read or (self._kinds.is_on_device(node) and _is_element(node) and self._is_moved(node))
+        """Whether the end of a slice is read: ``start[i, 1]`` of a tensor that is moved, or computed of such a one.
+
+        What is asked for whole numbers is a tensor, whatever else it may have been: ``count.long()``.
+        """
+        if self._is_read(node):
+            return True
+        is_made_whole = isinstance(node, ast.Call) and last_name(node.func) in _WHOLE
+        is_tensor = is_made_whole or (_is_element(node) and self._is_moved(node))
+        return is_tensor and self._kinds.is_on_device(node)
 
     def _is_gone_over(self, node: ast.expr) -> bool:
         """Whether a value is one that a loop takes of a tensor: ``t.long()`` of ``for t in y.view(-1)``."""
