@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from command import tpulint
 from marked_files import agree
 
 NET = """
@@ -54,3 +56,14 @@ def test_a_method_of_another_file_runs_the_module(tmp_path: Path, body: str, is_
     marks = ("  # TPU302", "  # TPU201") if is_run else ("", "")
     roll = ROLL.replace("LOOP", marks[0]).replace("END", marks[1])
     agree(tmp_path, "TPU201,TPU302", net=NET.replace("BODY", body), roll=roll, main=MAIN)
+
+
+def test_a_parameter_is_named_without_its_annotation(tmp_path: Path) -> None:
+    net = NET.replace(
+        "(self, x):\n            return BODY", "(self, x, at: int):\n            return self.layer(x)[:, :at]"
+    )
+    roll = ROLL.replace("LOOP", "").replace("END", "").replace("inference(x)", "inference(x, i)")
+    for name, text in {"net": net, "roll": roll, "main": MAIN}.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text))
+    said = tpulint("--select", "TPU201", ".", cwd=tmp_path).out
+    assert "Python's `at` becomes" in " ".join(said.split())

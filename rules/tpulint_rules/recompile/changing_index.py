@@ -63,9 +63,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 fix = ranges[made] = ranges[made] if made in ranges else _fix_made(ctx, made, node)
         what = "a new length" if lengths else "another place"
         source = next(iter(causes.values()))
+        number = source.arg if isinstance(source, ast.arg) else ctx.text(source)  # a parameter without its annotation
         message = (
             f"`{ctx.text(node)}` takes {what} of a device tensor in every {turn}: "
-            f"Python's `{ctx.text(source)}` becomes part of the graph, which is compiled anew for each value"
+            f"Python's `{number}` becomes part of the graph, which is compiled anew for each value"
         )
         advice = (
             "pad to one length and mask the rest: `torch.arange(size, device=device) < length`"
