@@ -258,7 +258,7 @@ class Definitions:
 
     def wrapped(self, call: ast.Call) -> ast.expr | None:
         """The module of which a call takes the wrapper off: ``net`` of ``unwrap(net)``."""
-        return self._imported.unwrapping.wrapped(call)
+        return self._imported.unwrapped_models.wrapped(call)
 
     def made_by(self, call: ast.Call) -> FunctionNode | None:
         """The ``__init__`` that a call runs which makes an instance of a class of this file."""

@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from tpulint.model import WORDS_OF_READS
 from tpulint.semantic.default_flags import flags_left
 from tpulint.semantic.device_settings import device_options
+from tpulint.semantic.given_values import (
+    described_value,
+    element_given,
+    gpus_in,
+    value_given,
+    values_by_key,
+)
 from tpulint.semantic.lasting_tensors import are_on_device, values_kept
-from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.module_callers import is_run_by_module
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import (
-    ELEMENT_AT,
     ELEMENT_OF,
     NOW_AND_THEN,
     STEP,
@@ -24,8 +29,7 @@ from tpulint.semantic.outside import (
 )
 from tpulint.semantic.passed_arguments import arguments_given, named_beside, parameters_of
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
-from tpulint.semantic.values import HOST_DEVICE, UNKNOWN, Kind, Side, Value, is_cpu, is_none, join
-from tpulint.semantic.variables import is_configuration, last_name, says_device
+from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +51,6 @@ _ABOUT_TENSORS = ("torch", *WORDS_OF_READS)
 """Words of files whose classes have to do with tensors, be it that they only read what they are given."""
 _MAY_GIVE = (ast.Name, ast.Attribute, ast.Call, ast.IfExp)
 """Expressions that may give an object of a class of the project."""
-_MAY_HOLD = (ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
-"""Expressions that may give a list or a dictionary of tensors."""
 _MAY_NAME = (ast.Name, ast.Attribute, ast.Call)
 """Expressions that may give a function of the project."""
 
@@ -64,8 +66,8 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
     is_led = definitions.takes_context(definition.node) if owner and definitions.has_own_gradient(owner) else is_method
     given = arguments_given(call, definition.node, is_led)
     given += index.call_arguments.unpacked(call, parameters_of(definition.node))
-    values = [(name, _value_given(index, item)) for name, item in given]
-    values += [(ELEMENT_OF.format(name), _element_given(index, item)) for name, item in given]
+    values = [(name, value_given(index, item)) for name, item in given]
+    values += [(ELEMENT_OF.format(name), element_given(index, item)) for name, item in given]
     kwargs = definition.node.args.kwarg
     for item, named in named_beside(call, definition.node) if kwargs is not None else ():
         held = index.kinds.content(item, None, 0) if named is None else index.value(item)
@@ -82,13 +84,13 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         if turn and (index.changing_numbers.cause(item) is not None or index.batch_measures.are_lengths(item))
     )
     known = [(name, value) for name, value in values if value.kind is not Kind.UNKNOWN]
-    known += [one for name, item in given for one in _by_key(index, name, item)]
+    known += [one for name, item in given for one in values_by_key(index, name, item)]
     outside = OutsideCall(
         qualified_in_file(definition.file.tree, definition.node),
         turn,
         step is not None and index.boundaries.is_behind(call, step),
         step is not None and bool(step.boundaries),
-        tuple((name, *_described_value(index, value)) for name, value in known),
+        tuple((name, *described_value(index, value)) for name, value in known),
         _caller(index, turn),
         changing=tuple(changing),
         lengths=tuple(name for name, item in given if turn and index.changing_lengths.of_list(item) is not None),
@@ -100,7 +102,7 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
         ),
         in_module=turn != NOW_AND_THEN and is_run_by_module(index, call),
         is_repeated=index.tree.loop_of(call) is not None,
-        gpus=tuple(f"{name}{part}" for name, item in given for part in _gpus_in(index, item)),
+        gpus=tuple(f"{name}{part}" for name, item in given for part in gpus_in(index, item)),
         options=tuple(
             (name, path, device_options(index, path))
             for name, item in given
@@ -158,7 +160,7 @@ def _ends_step(index: SemanticIndex, call: ast.Call) -> bool:
 def _is_unseen_result(index: SemanticIndex, item: ast.expr) -> bool:
     """Whether all that is known of a value, or of what a dict holds, is that it was made of the device's tensors."""
     is_known = index.kind(item) is not (Kind.HOST if isinstance(item, ast.DictComp) else Kind.UNKNOWN)
-    if is_known or _element_given(index, item).kind is not Kind.UNKNOWN:
+    if is_known or element_given(index, item).kind is not Kind.UNKNOWN:
         return False
     return index.kinds.unseen.is_made_of_device(item)
 
@@ -228,92 +230,6 @@ def has_loops(item: Definition) -> bool:
     )
 
 
-def gives_device(index: SemanticIndex, given: ast.expr) -> bool:
-    """Whether what a call gives is a device, that of the host or one which the file calls by CUDA's name."""
-    return index.kinds.sides.is_host(given, surely=True) or any(True for _ in _gpus_in(index, given))
-
-
-def is_place_of_options(index: SemanticIndex, item: ast.expr) -> bool:
-    """Whether options hold a device to which the file moves things: ``config.device`` beside ``x.to(config.device)``"""
-    if not isinstance(item, ast.Attribute) or not says_device(item.attr) or not is_configuration(last_name(item.value)):
-        return False
-    text = index.text(item)
-    moves = index.method_calls("to") if index.kinds.mentions_device or index.moves.has_device else ()
-    return any(
-        call.args and isinstance(call.args[0], ast.Attribute) and index.text(call.args[0]) == text for call, _ in moves
-    )
-
-
-def _value_given(index: SemanticIndex, item: ast.expr) -> Value:
-    """What a call gives; a list of tensors, ``[part.to(device) for part in batch]``, as the batch that it is."""
-    if is_none(item):
-        return UNKNOWN  # of what other calls give, `None` says nothing
-    value = HOST_DEVICE if is_cpu(item) else index.value(item)
-    if value.kind is Kind.UNKNOWN and is_place_of_options(index, item):
-        return Value(Kind.DEVICE, certain=False)
-    bindings = index.flow.made(item) if isinstance(item, ast.Name) and value.kind is Kind.HOST else ()
-    parts = [part for one in bindings if (part := _part_listed(index, one.value)) is not None]
-    is_batch = bool(parts) and len(parts) == len(bindings) and all(part.kind is Kind.TENSOR for part in parts)
-    return parts[0]._replace(certain=False) if is_batch else value
-
-
-def _part_listed(index: SemanticIndex, listed: ast.expr | None) -> Value | None:
-    """One of ``[part.to(device) for part in batch]``, or of ``list(map(lambda part: part.to(device), batch))``."""
-    if isinstance(listed, ast.ListComp):
-        return index.value(listed.elt)
-    is_list = isinstance(listed, ast.Call) and index.qualified_name(listed.func) in LISTS
-    mapped = listed.args[0] if is_list and isinstance(listed, ast.Call) and len(listed.args) == 1 else None
-    is_map = isinstance(mapped, ast.Call) and index.qualified_name(mapped.func) == "builtins.map"
-    return index.kinds.content(mapped, None, 0) if is_map and mapped is not None else None
-
-
-def _element_given(index: SemanticIndex, item: ast.expr) -> Value:
-    """What is in a list or a dictionary that a call gives, or tensors of the device that it makes: ``parameters()``."""
-    if index.kind(item) not in (Kind.HOST, Kind.UNKNOWN):
-        return UNKNOWN
-    known = index.kinds.content(item, None, 0) if isinstance(item, _MAY_HOLD) else UNKNOWN
-    if known.kind is not Kind.UNKNOWN:
-        return known
-    if isinstance(item, ast.ListComp | ast.GeneratorExp):
-        element = index.value(item.elt)
-    elif isinstance(item, ast.BinOp):  # `list(encoder.parameters()) + list(decoder.parameters())`
-        element = join(_element_given(index, side) for side in (item.left, item.right))
-    else:
-        element = index.kinds.elements.element(item, (), 0) if isinstance(item, ast.Call | ast.Name) else UNKNOWN
-    return element if element.kind is Kind.TENSOR and element.side is Side.DEVICE else UNKNOWN
-
-
-def _by_key(index: SemanticIndex, name: str, item: ast.expr) -> Iterator[tuple[str, Value]]:
-    """What is in a dictionary that a call writes out, where a tensor stands beside what is none."""
-    keys = [key.value for key in item.keys if isinstance(key, ast.Constant)] if isinstance(item, ast.Dict) else []
-    values = [index.value(value) for value in item.values] if isinstance(item, ast.Dict) and keys else []
-    if len(keys) == len(values) and len({value.kind for value in values}) > 1:
-        for key, value in zip(keys, values, strict=True):
-            yield ELEMENT_AT.format(name, key), value
-
-
-def _gpus_in(index: SemanticIndex, item: ast.expr) -> Iterator[str]:
-    """Where in what a call gives there is a device that its file calls by CUDA's name: ``.device`` of ``args``."""
-    if _is_gpu(index, item):
-        yield ""
-    if not isinstance(item, ast.Name) or not is_configuration(item.id):
-        return
-    for node in index.tree.attributes:
-        if not says_device(node.attr) or not isinstance(node.value, ast.Name) or node.value.id != item.id:
-            continue
-        given = index.parent(node) if isinstance(node.ctx, ast.Store) else None
-        if isinstance(given, ast.Assign) and index.devices.flow.derives(given.value):
-            yield f".{node.attr}"
-
-
-def _is_gpu(index: SemanticIndex, item: ast.expr) -> bool:
-    """Whether a call gives a device that its file calls by CUDA's name."""
-    is_text = isinstance(item, ast.Constant) and isinstance(item.value, str)
-    if not is_text and not (isinstance(item, ast.Name | ast.Attribute) and says_device(last_name(item))):
-        return False
-    return index.devices.flow.derives(item)
-
-
 def classes_of(index: SemanticIndex, item: ast.expr) -> Iterator[tuple[str, str]]:
     """The classes that an object may be of that a call gives, those that have to do with tensors, with their files.
 
@@ -348,9 +264,3 @@ def _class_of_self(index: SemanticIndex, item: ast.expr) -> ast.ClassDef | None:
     first = function.args.args[:1] if function is not None else []
     is_self = isinstance(item, ast.Name) and [argument.arg for argument in first] == [item.id]
     return index.tree.class_of(function) if function is not None and is_self else None
-
-
-def _described_value(index: SemanticIndex, value: Value) -> tuple[str, str]:
-    """Kind and side of a value; a module of a file that has to do with a device is taken to be there."""
-    on_device = value.kind is Kind.MODULE and index.kinds.mentions_device
-    return value.kind.name, Side.DEVICE.name if on_device else value.side.name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported_classes import ImportedClasses
     from tpulint.semantic.kept_functions import KeptFunctions
     from tpulint.semantic.outside import OutsideCall
-    from tpulint.semantic.unwrapping import Unwrapping
+    from tpulint.semantic.unwrapped_models import UnwrappedModels
 
 
 class Imported(ImportedNames):
@@ -147,11 +147,11 @@ class Imported(ImportedNames):
         return ChosenModules(self._names, self._flow, self)
 
     @cached_property
-    def unwrapping(self) -> Unwrapping:
+    def unwrapped_models(self) -> UnwrappedModels:
         """Calls of functions that take the wrapper off a module."""
-        from tpulint.semantic.unwrapping import Unwrapping
+        from tpulint.semantic.unwrapped_models import UnwrappedModels
 
-        return Unwrapping(self._tree, self._names, self)
+        return UnwrappedModels(self._tree, self._names, self)
 
     # ---------------------------------------------------------------- classes
 

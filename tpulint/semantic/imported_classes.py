@@ -309,7 +309,7 @@ class ImportedClasses:
             return self.of(call.func.value, depth + 1)
         if self._names.qualified(call.func) in facts.SAME_CLASS and call.args:
             return self.of(call.args[0], depth + 1)
-        wrapped = self._imported.unwrapping.wrapped(call)
+        wrapped = self._imported.unwrapped_models.wrapped(call)
         if wrapped is not None:
             return self.of(wrapped, depth + 1)
         if self._names.qualified(call.func) == SEQUENTIAL:

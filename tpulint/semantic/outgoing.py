@@ -16,14 +16,13 @@ from tpulint.semantic.described_calls import (
     SAVES,
     classes_of,
     described_call,
-    gives_device,
     has_loops,
-    is_place_of_options,
     is_quiet,
     tells_anything,
     trains_on_device,
 )
 from tpulint.semantic.device_settings import settings_used
+from tpulint.semantic.given_values import gives_device, is_place_of_options
 from tpulint.semantic.methods_by_name import methods_like, pattern_given
 from tpulint.semantic.other_files import Definition, function_run, method, methods, returned, with_bases
 from tpulint.semantic.outside import (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _DEPTH = 6
 
 
-class Unwrapping:
+class UnwrappedModels:
     """Answers about the functions of one file, and about its calls of those and of others."""
 
     def __init__(self, tree: SyntaxTree, names: Names, imported: Imported) -> None:
@@ -94,8 +94,8 @@ class Unwrapping:
 
 def unwrapped_parameter(function: Definition) -> str | None:
     """The parameter of which a function of any file returns what it wraps, or itself."""
-    unwrapping = function.file.imported.unwrapping
-    return unwrapping.parameter(function.node) if isinstance(function.node, FUNCTIONS) else None
+    models = function.file.imported.unwrapped_models
+    return models.parameter(function.node) if isinstance(function.node, FUNCTIONS) else None
 
 
 def _given(call: ast.Call, function: FunctionNode, parameter: str | None) -> ast.expr | None:
