@@ -77,7 +77,7 @@ class Effects:
             paths = [self._path_around(name) for name in names if isinstance(name.ctx, ast.Load)]
             reads = {path for path in paths if path[-1] not in _SET_ONCE}
             if isinstance(statement, ast.AugAssign):
-                reads.add(self._path(statement.target))
+                reads.add(path_of(statement.target))
             for function in self._functions_called(nodes):
                 reads |= self._of_others(function, 0)[0]
             orders = self._orders_set(nodes) if not isinstance(statement, ast.AugAssign) else set()
@@ -88,7 +88,7 @@ class Effects:
                 frozenset(reads),
                 frozenset((name.id,) for name in names if not isinstance(name.ctx, ast.Load)),
                 self._changes(statement, nodes, 0) | orders,
-                frozenset(map(self._path, trained)),
+                frozenset(map(path_of, trained)),
                 bool(outputs),
                 all(map(_records, outputs)),
                 self._is_movable(statement, nodes),
@@ -126,31 +126,13 @@ class Effects:
 
     # ---------------------------------------------------------------- variables
 
-    def _path(self, node: ast.expr) -> Path:
-        """The path of a name, attribute or item; of anything else that of what it begins with."""
-        parts: list[str] = []
-        while not isinstance(node, ast.Name):
-            if isinstance(node, ast.Attribute):
-                parts.append(node.attr)
-                node = node.value
-            elif isinstance(node, ast.Subscript):
-                # Any item: as much as is known is the whole.
-                parts = [*parts, repr(key_of(node))] if key_of(node) is not None else []
-                node = node.value
-            elif isinstance(node, ast.Call):
-                parts, node = [], node.func
-                node = node.value if isinstance(node, ast.Attribute) else node
-            else:
-                return ()
-        return (node.id, *reversed(parts))
-
     def _path_around(self, name: ast.Name) -> Path:
         """The path of the longest attribute or item that begins with a name."""
         node: ast.expr = name
         parent = self._index.parent(node)
         while isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Subscript) and parent.value is node):
             node, parent = parent, self._index.parent(parent)
-        return self._path(node)
+        return path_of(node)
 
     def _is_module(self, node: ast.Name | ast.Attribute) -> bool:
         if not isinstance(node.ctx, ast.Load):
@@ -164,7 +146,9 @@ class Effects:
         result: set[Path] = set()
         for node in nodes:
             if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-                result.add(self._path(node))
+                result.add(path_of(node))
+            elif isinstance(node, ast.AugAssign) and index.kind(node.target) is Kind.TENSOR:
+                result |= index.shared_tensors.others(node.target)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 result |= self._changed_by_method(node, node.func, depth)
         for function in self._functions_called(nodes) if depth < _DEPTH else ():
@@ -172,13 +156,13 @@ class Effects:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and not (index.qualified_name(call.func) or "").startswith("builtins."):
             # Called for what it does: what it is given may be what it changes.
-            result |= {self._path(item) for item in call.args if self._may_be_changed(item)}
+            result |= {path_of(item) for item in call.args if self._may_be_changed(item)}
         return frozenset(result - {()})
 
     def _orders_set(self, nodes: list[ast.AST]) -> set[Path]:
         """The orders of keys in dicts that items are put into: that of two of them shows when the dict is printed."""
         stores = (node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
-        return {(*self._path(node.value), _ORDER) for node in stores if isinstance(key_of(node), str)}
+        return {(*path_of(node.value), _ORDER) for node in stores if isinstance(key_of(node), str)}
 
     def _functions_called(self, nodes: list[ast.AST]) -> list[FunctionNode]:
         calls = (node for node in nodes if isinstance(node, ast.Call))
@@ -222,7 +206,7 @@ class Effects:
         kind = index.kind(func.value)
         if not func.attr.endswith("_") and (kind is Kind.TENSOR or (kind is Kind.HOST and func.attr not in _CHANGING)):
             return frozenset()
-        receiver = self._path(func.value)
+        receiver = path_of(func.value)
         if _records(call):
             return frozenset()
         if index.flow.reaching_attribute(func):
@@ -289,6 +273,25 @@ def _records(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _RECORDING:
         return False
     return len(call.args) > 2 or any(keyword.arg == "global_step" for keyword in call.keywords)
+
+
+def path_of(node: ast.expr) -> Path:
+    """The path of a name, attribute or item; of anything else that of what it begins with."""
+    parts: list[str] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Subscript):
+            # Any item: as much as is known is the whole.
+            parts = [*parts, repr(key_of(node))] if key_of(node) is not None else []
+            node = node.value
+        elif isinstance(node, ast.Call):
+            parts, node = [], node.func
+            node = node.value if isinstance(node, ast.Attribute) else node
+        else:
+            return ()
+    return (node.id, *reversed(parts))
 
 
 def meet(some: frozenset[Path], others: frozenset[Path]) -> bool:

@@ -128,10 +128,11 @@ class Scalars:
                 return True
         # What lives longer than the turn, such as a parameter, may be changed by anybody.
         holder = index.tree.loop_of(root)
-        return holder is not None and any(
+        lives_longer = holder is not None and any(
             binding.kind == "assign" and not index.tree.encloses(holder, binding.node)
             for binding in index.flow.reaching(root)
         )
+        return lives_longer or index.shared_tensors.is_changed_behind(tensor)
 
     def _is_parameter(self, binding: Binding) -> bool:
         value = binding.value

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.returned_values import ReturnedValues
     from tpulint.semantic.saved_states import SavedStates
     from tpulint.semantic.scalars import Scalars
+    from tpulint.semantic.shared_tensors import SharedTensors
     from tpulint.semantic.shared_weights import SharedWeights
     from tpulint.semantic.shown_texts import ShownTexts
     from tpulint.semantic.statement_work import StatementWork
@@ -194,6 +195,9 @@ class Topics:
 
     tensor_needs: TensorNeeds = topic()
     """What would miss the tensor where a number stood in for it."""
+
+    shared_tensors: SharedTensors = topic()
+    """Variables that may hold one tensor."""
 
     scalars: Scalars = topic()
     """Single numbers on the device."""
