@@ -321,14 +321,15 @@ def test_what_goes_with_rows_that_another_file_fills_up_is_not_known(tmp_path: P
     from filling import fill
 
     def collate(batch):
-        return fill(batch), torch.tensor([len(x) for x in batch])
+        return *fill(batch), torch.tensor([len(x) for x in batch])
 
-    for x in DataLoader(samples, batch_size=8, drop_last=True, {made}):
+    for x, mask, *rest in DataLoader(samples, batch_size=8, drop_last=True, {made}):
         optimizer.zero_grad()
-        model(x.to(device)).mean().backward()
+        model(x.to(device), mask.to(device)).mean().backward()
         optimizer.step()
     """
-    agree(tmp_path, "TPU513", main=SETUP + program, filling=FILLED)
+    filled = FILLED.replace("return rows", "return rows, mask_of(rows)")
+    agree(tmp_path, "TPU513", main=SETUP + program, filling=filled)
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU513", ".", cwd=tmp_path)
     assert ("// 64" in (tmp_path / "filling.py").read_text()) == is_fixed
 
@@ -383,7 +384,8 @@ for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=fill):
         (tmp_path / f"{name}.py").write_text(text)
     tpulint("--fix", "--unsafe-fixes", "--select", "TPU301,TPU513", ".", cwd=tmp_path)
     ported = (tmp_path / ("net.py" if is_whole else "filling.py")).read_text()
-    assert ("// 64" in ported) == (is_fixed or (is_whole and "run_padded(self" in unpacked))
+    # A file that only fills up says nothing of the mask.
+    assert ("// 64" in ported) == (is_whole and (is_fixed or "run_padded(self" in unpacked))
 
 
 @pytest.mark.parametrize("is_loop", [True, False])
@@ -656,6 +658,120 @@ def filled(rows):
     assert bool(result.findings) == (fixed == 0)
 
 
+LEFT_OUT = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+MOST = 77
+
+
+def collate(batch):
+    PREPARED
+    longest = max(len(x) for x in batch)
+    rows = torch.zeros(len(batch), longest).long()
+    for row, x in zip(rows, batch):
+        row[: len(x)] = torch.tensor(x)
+    return rows
+
+
+def train(net, optimizer, samples, device):
+    for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
+        optimizer.zero_grad()
+        USED.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepared", "used", "is_fixed"),
+    [
+        ("pass", "net(x.to(device)).mean()", False),
+        ("lengths = [len(x) for x in batch]", "net(x.to(device)).mean()", False),  # which nobody looks at
+        ("pass", "(net(x.to(device)).mean() / len(x))", False),
+        ("pass", "net(x.to(device), src_key_padding_mask=x.eq(0).to(device)).mean()", True),
+        ("pass", "net(x.to(device)).mul(x.ne(0).to(device)).masked_select(x > 0).mean()", True),
+        ("pass", "nn.functional.cross_entropy(net(x.to(device)), x.to(device), ignore_index=0)", True),
+        ("batch = [x[:MOST] for x in batch]", "net(x.to(device), mask=x > 0).mean()", False),
+        ("batch = [x[:100] for x in batch]", "net(x.to(device), mask=x > 0).mean()", False),
+        ("batch = [x[:512] for x in batch]", "net(x.to(device), mask=x > 0).mean()", True),
+        ("batch = [x[:2] + x for x in batch]", "net(x.to(device), mask=x > 0).mean()", True),
+    ],
+)
+def test_padding_is_left_out_and_within_what_samples_are_cut_to(prepared: str, used: str, is_fixed: bool) -> None:
+    """More of it trained another model, or went beyond its table of positions: the fix is only shown."""
+    text = LEFT_OUT.replace("PREPARED", prepared).replace("USED", used)
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU513",), fix=True, unsafe_fixes=True), CATALOGUE)
+    assert ("// 64" in result.text) == is_fixed
+    assert len(result.findings) == (0 if is_fixed else 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_fixed"),
+    [("rows, mask", True), ("out", True), ('{"ids": rows, "mask": mask}', True), ("rows", False)],
+)
+def test_a_file_that_only_fills_up_gives_a_mask_with_the_batch(tmp_path: Path, given: str, is_fixed: bool) -> None:
+    filling = f"""\
+import torch
+
+def fill(batch):
+    lengths = torch.tensor([len(x) for x in batch])
+    longest = max(len(x) for x in batch)
+    rows = torch.zeros(len(batch), longest).long()
+    mask = torch.zeros(len(batch), longest)
+    for row, kept, x in zip(rows, mask, batch):
+        row[: len(x)] = torch.tensor(x)
+        kept[: len(x)] = 1
+    out = rows, mask
+    return {given}
+"""
+    program = """
+from torch.utils.data import DataLoader
+from filling import fill
+
+for batch in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=fill):
+    optimizer.zero_grad()
+    model(batch).mean().backward()
+    optimizer.step()
+"""
+    (tmp_path / "filling.py").write_text(filling)
+    (tmp_path / "main.py").write_text(dedent(SETUP) + program)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU513", ".", cwd=tmp_path)
+    assert ("// 64" in (tmp_path / "filling.py").read_text()) == is_fixed
+
+
+@pytest.mark.parametrize(
+    ("options", "taken", "padded"),
+    [
+        ("max_length=77", "**x", 'padding="max_length", truncation=True, max_length=77'),
+        ("max_length=200", "**x", "truncation=True, max_length=200, pad_to_multiple_of=50"),
+        ("max_length=512", "**x", "max_length=512, pad_to_multiple_of=64"),
+        ("max_length=MOST", "**x", ""),
+        ("max_length=512", 'x["input_ids"]', ""),
+        ("max_length=512", 'x["input_ids"], x["attention_mask"]', "max_length=512, pad_to_multiple_of=64"),
+    ],
+)
+def test_a_tokenizer_fills_up_within_what_it_cuts_to(options: str, taken: str, padded: str) -> None:
+    text = f"""\
+import torch
+from torch.utils.data import DataLoader
+
+
+def collate(texts):
+    return tokenizer(texts, return_tensors="pt", padding=True, truncation=True, {options})
+
+
+def train(net, optimizer, samples, device):
+    for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
+        optimizer.zero_grad()
+        net({taken}).loss.backward()
+        optimizer.step()
+"""
+    result = lint(SourceFile.from_text(text), Settings(select=("TPU510",), fix=True, unsafe_fixes=True), CATALOGUE)
+    assert padded in result.text
+    assert len(result.findings) == (0 if padded else 1)
+
+
 SORTED = """\
 import operator
 import torch
@@ -674,7 +790,7 @@ def collate(batch):
 def train(net, optimizer, samples, device):
     for x in DataLoader(samples, batch_size=8, drop_last=True, collate_fn=collate):
         optimizer.zero_grad()
-        net(x.to(device)).mean().backward()
+        net(x.to(device), mask=(x > 0).to(device)).mean().backward()
         optimizer.step()
 """
 _PAIRS = "[(len(x), i) for i, x in enumerate(batch)]"

@@ -278,4 +278,4 @@ def _fix(ctx: FileContext, call: ast.expr, found: Container[ast.expr]) -> FixBui
     from tpulint_rules.data._widths_beside import leave_where_unrounded
 
     leave_where_unrounded(ctx, fix, call, lambda other: other not in found and _is_longest(ctx, other))
-    return leave_where_counted(ctx, fix)
+    return leave_where_counted(ctx, fix, call)

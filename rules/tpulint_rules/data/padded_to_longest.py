@@ -27,6 +27,11 @@ _MORE = (
     "else another training."
 )
 _LENGTH = 'With `padding="longest"` the length given has no effect; samples longer than it stay as long as they are.'
+_SHORT_MODELS = r"\bCLIP[A-Z]|clip-vit"
+"""Models that have places for 77 tokens, to which their tokenizers cut."""
+_SHORT = 'A text model of CLIP has 77 places: give `max_length=77` and `padding="max_length"`.'
+_LEAST = 16
+"""With multiples of less there would be nearly as many lengths as without."""
 _DEPTH = 4
 
 
@@ -67,11 +72,15 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
     elif _is_cut_short(call, length):
         fix = ctx.fix("Pad to `max_length`", Applicability.UNSAFE, _MORE)
         fix.replace(next(keyword.value for keyword in call.keywords if keyword.arg == "padding"), '"max_length"')
-        leave_where_counted(ctx, fix)
+        leave_where_counted(ctx, fix, call, is_within=True)
     elif name != PAD_SEQUENCE:
-        fix = ctx.fix(f"Pad to multiples of {MULTIPLE}", Applicability.UNSAFE, _MORE)
-        fix.set_argument(call, "pad_to_multiple_of", str(MULTIPLE))
-        leave_where_counted(ctx, fix)
+        most = _length_cut_to(call, length)
+        multiple_of = MULTIPLE if most is None else _divisor(most)
+        fix = ctx.fix(f"Pad to multiples of {multiple_of}", Applicability.UNSAFE, _MORE)
+        fix.set_argument(call, "pad_to_multiple_of", str(multiple_of))
+        leave_where_counted(ctx, fix, call, is_within=most is not None)
+        if most is None and ctx.index.mentions(_SHORT_MODELS, "CLIP", "clip"):
+            fix.lower(Applicability.DISPLAY, _SHORT)
         from tpulint_rules.data._widths_beside import leave_beside_sequence
 
         leave_beside_sequence(ctx, fix, call)
@@ -84,11 +93,22 @@ def _finding(ctx: FileContext, call: ast.Call, where: str, loader: Loader | None
     )
 
 
-def _is_cut_short(call: ast.Call, length: ast.expr | None) -> bool:
-    """Whether no sample is longer than the least multiple, to which it would be filled up: ``max_length=40``."""
+def _length_cut_to(call: ast.Call, length: ast.expr | None) -> int | None:
+    """The length that no sample of a tokenizer is longer than; None where it is not known."""
     cuts = any(keyword.arg == "truncation" and is_true(keyword.value) for keyword in call.keywords)
     most = length.value if isinstance(length, ast.Constant) else None
-    return cuts and isinstance(most, int) and most <= MULTIPLE
+    return most if cuts and isinstance(most, int) else None
+
+
+def _is_cut_short(call: ast.Call, length: ast.expr | None) -> bool:
+    """Whether samples are cut to so little that all may be filled up to it, ``max_length=40``, or to an odd length."""
+    most = _length_cut_to(call, length)
+    return most is not None and (most <= MULTIPLE or _divisor(most) == 0)
+
+
+def _divisor(most: int) -> int:
+    """The largest multiple that a batch can be filled up to without going beyond a length; 0 where there is none."""
+    return next((multiple for multiple in range(MULTIPLE, _LEAST - 1, -1) if most % multiple == 0), 0)
 
 
 def _pad_to(ctx: FileContext, call: ast.Call, length: ast.expr) -> FixBuilder | None:
