@@ -61,9 +61,13 @@ class _Port:
         self._fix = fix
         self._becomes: dict[ast.AST, str] = {}
         self._gone: list[ast.stmt] = []
+        self._unscaled: list[tuple[ast.With, dict[ast.AST, str]]] = []
+        """Blocks with a scaled loss, and what is written for it in them."""
 
     def write(self) -> None:
         """Write everything, branches that have become the same as one."""
+        for block, losses in self._unscaled:
+            self._unwrap(block, losses)
         folding = self._fix.fold(twin_branches(self._index, self._becomes, self._gone))
         for node, text in self._becomes.items():
             folding.replace(node, text)
@@ -245,18 +249,29 @@ class _Port:
             return False
         if any(item.end_lineno != item.lineno for item in self._index.tree.nodes_in(statement, ast.Constant)):
             return False  # a text of several lines is not indented otherwise
-        source, fix = self._ctx.source, self._fix
-        header = source.line_end(self._index.span(name).end)
-        begin, end = self._index.tree.start(statement.body[0]), self._index.tree.end(statement.body[-1])
+        loss = self._fix.text(call.args[0])
+        self._unscaled.append((statement, dict.fromkeys(uses, loss)))
+        return True
+
+    def _unwrap(self, block: ast.With, losses: dict[ast.AST, str]) -> None:
+        """The statements of a block in its place, with all that becomes of them."""
+        source, fix, index = self._ctx.source, self._fix, self._index
+        name = block.items[0].optional_vars
+        assert name is not None
+        if any(index.tree.encloses(block, gone) for gone in self._gone):
+            fix.give_up()
+        inside = {node: text for node, text in self._becomes.items() if index.tree.encloses(block, node)}
+        self._becomes = {node: text for node, text in self._becomes.items() if node not in inside}
+        header = source.line_end(index.span(name).end)
+        begin, end = index.tree.start(block.body[0]), index.tree.end(block.body[-1])
         if begin > header:  # with the comments above the first statement
             begin = source.past_newline(header)
-        loss, text, at = fix.text(call.args[0]), "", begin
-        for use in uses:
-            span = self._index.span(use)
-            text, at = text + source.text[at : span.start] + loss, span.end
+        text, at = "", begin
+        for node, becomes in sorted((losses | inside).items(), key=lambda item: index.span(item[0])):
+            span = index.span(node)
+            text, at = text + source.text[at : span.start] + becomes, span.end
         text = textwrap.dedent(text + source.text[at:end])
-        self._becomes[statement] = textwrap.indent(text, fix.indent_of(statement)).lstrip(" \t")
-        return True
+        self._becomes[block] = textwrap.indent(text, fix.indent_of(block)).lstrip(" \t")
 
     def _uses_of(self, name: ast.Name) -> list[ast.Name]:
         """Where the scaled loss is read, also behind its ``with``."""

@@ -86,7 +86,7 @@ def _is_needed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
 
 
 def _is_asked_for(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
-    """Whether a function of a program imports where an option wants the library, and nothing asks whether it is there.
+    """Whether a program imports where an option wants the library, and nothing asks whether it is there.
 
     A library may have a function for those who have Apex.
     """
@@ -95,7 +95,8 @@ def _is_asked_for(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
     ancestors = list(ctx.index.tree.ancestors(node))
     tests = [ctx.text(ancestor.test) for ancestor in ancestors if isinstance(ancestor, ast.If)]
     in_function = any(isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef) for ancestor in ancestors)
-    return in_function and not any(map(_AVAILABLE.search, tests))
+    in_branch = bool(tests) and all(is_demand(ancestor) for ancestor in ancestors if isinstance(ancestor, ast.Try))
+    return (in_function or in_branch) and not any(map(_AVAILABLE.search, tests))
 
 
 def _is_always_used(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
