@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic import Kind, Side
 
 _REASON = "A buffer also follows `.half()` and `.to(dtype)`."
+_MOVED = "It moves in the first pass; as a buffer it would become another dtype with the module."
+_CONVERTING = ("bfloat16", "float16", ".half", "float64", ".double", "set_default_dtype")
+"""Words of what gives modules another dtype."""
+_INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.nn.Buffer")
 
 
@@ -28,12 +32,37 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if assigned is None or assigned in seen:
             continue
         seen.add(assigned)
-        fix = ctx.fix("Keep it as a buffer", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
-        fix.replace(assigned, f'self.register_buffer("{kept.attr}", {ctx.text(assigned.value)}, persistent=False)')
-        if not _is_initialised(ctx, assigned):
-            fix.give_up()
+        fix = _kept_on_device(ctx, call, kept) if _may_convert(ctx) else _as_buffer(ctx, kept, assigned)
         message = f"`self.{kept.attr}` stays on the host, and is uploaded in every forward pass; a buffer moves once"
         yield ctx.finding(call, message, fix)
+
+
+def _as_buffer(ctx: FileContext, kept: ast.Attribute, assigned: ast.Assign) -> FixBuilder:
+    fix = ctx.fix("Keep it as a buffer", Applicability.UNSAFE, _REASON, Scope.STATEMENT)
+    fix.replace(assigned, f'self.register_buffer("{kept.attr}", {ctx.text(assigned.value)}, persistent=False)')
+    if not _is_initialised(ctx, assigned):
+        fix.give_up()
+    return fix
+
+
+def _may_convert(ctx: FileContext) -> bool:
+    """Whether the project may give a module another dtype: a buffer would be rounded, and lose its imaginary part."""
+    text, imported = ctx.source.text, ctx.index.imported
+    return any(word in text for word in _CONVERTING) or any(map(imported.others_mentioning, _CONVERTING))
+
+
+def _kept_on_device(ctx: FileContext, call: ast.Call, kept: ast.Attribute) -> FixBuilder | None:
+    """The attribute set to what was moved, so that the first pass moves it: ``self.mask = self.mask.to(x.device)``."""
+    statement = ctx.index.statement_of(call)
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
+        return None
+    if any(
+        isinstance(one, _INNER) for one in ctx.index.tree.ancestors(call) if ctx.index.tree.encloses(statement, one)
+    ):
+        return None
+    fix = ctx.fix("Keep what was moved", Applicability.UNSAFE, _MOVED, Scope.STATEMENT)
+    fix.insert_before(statement, f"{ctx.text(kept)} = {ctx.text(call)}")
+    return fix
 
 
 def _goes_to_tensor(call: ast.Call) -> bool:
