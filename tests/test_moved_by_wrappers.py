@@ -774,3 +774,36 @@ def test_a_branch_that_wraps_and_falls_away(tmp_path: Path, other: str, own: str
     text = ported(tmp_path, DROPPED.format(own=own))
     assert "DataParallel" not in text
     assert ('consume_prefix_in_state_dict_if_present(state, "module.")\nnet.load_state_dict(state)' in text) is is_free
+
+
+UNPACKED = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda", 0)
+net = nn.parallel.DistributedDataParallel(Net().to(device), device_ids=[0])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for batch in DataLoader([{"x": torch.ones(4), "y": torch.ones(1)}] * 64, batch_size=8, drop_last=True):
+    MOVED
+    loss = net(**batch).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_moved"),
+    [("pass", False), ("batch = {key: value.to(device) for key, value in batch.items()}", True)],
+)
+def test_a_batch_that_is_unpacked_by_name(tmp_path: Path, moved: str, is_moved: bool) -> None:
+    """The wrapper moved it where it was told its GPU."""
+    path = tmp_path / "train.py"
+    path.write_text(UNPACKED.replace("MOVED", moved))
+    tpulint("check", ".", "--fix", "--unsafe-fixes", "--select", "TPU0,TPU603", cwd=tmp_path)
+    text = path.read_text()
+    assert "device_ids" not in text
+    parts = "key: value.to(device) if torch.is_tensor(value) else value for key, value in batch.items()"
+    assert (f"net(**{{{parts}}})" in text) is not is_moved
+    assert ("net(**batch)" in text) is is_moved

@@ -198,9 +198,12 @@ def _is_passed_on(file: SemanticIndex, parts: ast.Starred) -> bool:
 def _is_dict(ctx: FileContext, wrapper: ast.Call, call: ast.Call, batch: ast.Name) -> bool:
     """Whether a batch, or a part of one, is a dict.
 
-    Texts choose parts of it, where it is or in the forward pass that it is given to, or what deals it out makes one.
+    It is unpacked, or texts choose parts of it, where it is or in the forward pass that it is given to, or what deals
+    it out makes one.
     """
     index = ctx.index
+    if any(item.arg is None and item.value is batch for item in call.keywords):
+        return True  # `model(**batch)`
     places: list[tuple[SemanticIndex, ast.AST, str]] = [
         (index, index.function_of(batch) or index.tree.module, batch.id),
         *((forward.file, forward.node, name) for forward, name in _taken(index, wrapper, call, batch)),
