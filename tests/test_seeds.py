@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command import tpulint
 from marked_files import agree
 
 TRAINING = """\
@@ -94,3 +95,52 @@ def test_seed_of_a_program_that_runs_what_other_files_do_with_a_device(tmp_path:
     agree(tmp_path, "TPU702", run=RUN.replace("  # TPU702", ""), experiment=EXPERIMENT.replace(old, new))
     derived = "from base import Experiment as Base\n\nclass Experiment(Base):\n    pass\n"
     agree(tmp_path, "TPU702", run=RUN, experiment=derived, base=EXPERIMENT)
+
+
+JOINING = """\
+import os
+import torch
+
+def join(options):
+    torch.cuda.set_device(options.rank)
+    torch.distributed.init_process_group(backend="nccl", init_method="env://")
+"""
+JOINED = """\
+import torch
+from joining import join
+from options import read
+
+options = read()
+SEEDS
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5)).cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seeds", "joining", "becomes"),
+    [
+        (
+            "torch.manual_seed(7)\njoin(options)",
+            JOINING,
+            "torch.manual_seed(7)\njoin(options)\ntorch_xla.manual_seed(7)",
+        ),
+        (
+            "join(options)\ntorch.manual_seed(7)",
+            JOINING,
+            "join(options)\ntorch.manual_seed(7)\ntorch_xla.manual_seed(7)",
+        ),
+        (
+            "torch.manual_seed(7)\njoin(options)",
+            "def join(options):\n    options.rank = 0\n",
+            "torch.manual_seed(7)\ntorch_xla.manual_seed(7)\njoin(options)",
+        ),
+    ],
+)
+def test_the_device_is_seeded_behind_the_function_of_another_file_that_joins_a_group(
+    tmp_path: Path, seeds: str, joining: str, becomes: str
+) -> None:
+    """In front of it every process would take all chips."""
+    (tmp_path / "joining.py").write_text(joining)
+    (tmp_path / "main.py").write_text(JOINED.replace("SEEDS", seeds))
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU0,TPU602,TPU702", ".", cwd=tmp_path)
+    assert becomes in (tmp_path / "main.py").read_text()

@@ -86,14 +86,19 @@ class ProcessGroups:
         return Join(call, given, origins(self._index, backend) if backend is not None else [], hides, is_portable)
 
     def join_behind(self, call: ast.Call) -> ast.Call | None:
-        """The ``init_process_group(...)`` that a call runs before; None when there is none.
+        """The ``init_process_group(...)`` that a call runs before, or the call of another file that has it.
 
-        None too where ``launch`` starts the processes: those know their chip from the start.
+        None when there is none, and where ``launch`` starts the processes: those know their chip from the start.
         """
         launches = self._index.launches
         if launches:
             return None
-        return next((join.call for join in self.joins if call in launches.before(join.call)), None)
+        here = next((join.call for join in self.joins if call in launches.before(join.call)), None)
+        if here is not None or not self._index.imported.knows_others:
+            return here
+        # `slurm.init_distributed_mode(options)`
+        joining = (other for other in self._index.imported.calls if self.of_device_behind(other))
+        return next((other for other in joining if call in launches.before(other)), None)
 
     def of_device_in(self, function: FunctionNode, depth: int = 0) -> bool:
         """Whether a function joins a group of XLA, or one that becomes it, itself or through what it calls."""
