@@ -80,3 +80,38 @@ def test_a_scaler_that_is_made_under_a_condition(beside: str, asked: str, tmp_pa
     text = fixed(tmp_path, scaled.replace("MADE", indent(made, "    ").strip()))
     assert f"if '{asked}' in str(self.device):\n" in text
     assert 'scaler = torch.amp.GradScaler("xla", enabled=False)\n' in text
+
+
+CHOSEN = """\
+    import torch
+
+
+    def train(model, optimizer, loader, args):
+        DTYPE
+        SCALER
+        for x in loader:
+            optimizer.zero_grad()
+            with torch.autocast(device_type=args.device, dtype=dtype):
+                loss = model(x.to("cuda")).mean()
+            BACKWARD
+    """
+SCALING = "scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_scaled", "becomes"),
+    [
+        ("dtype = torch.float16 if args.half else torch.bfloat16", True, True),
+        ("dtype = torch.bfloat16\n        if args.half:\n            dtype = torch.half", True, True),
+        ("dtype = torch.float32 if args.whole else torch.bfloat16", True, False),
+        ("dtype = torch.float16 if args.half else torch.bfloat16", False, False),  # it trains in float32
+    ],
+)
+def test_a_dtype_that_branches_choose(tmp_path: Path, dtype: str, is_scaled: bool, becomes: bool) -> None:
+    """Its scaler goes, and float16 with it: XLA has no autocast of that."""
+    text = CHOSEN.replace("DTYPE", dtype).replace("SCALER", "scaler = torch.amp.GradScaler()" if is_scaled else "pass")
+    text = text.replace("BACKWARD", SCALING if is_scaled else "loss.backward(); optimizer.step()")
+    ported = fixed(tmp_path, text)
+    assert ("dtype=torch.bfloat16 if dtype == torch.float16 else dtype)" in ported) is becomes
+    assert "scaler.step" not in ported
+    assert fixed(tmp_path, ported) == ported

@@ -37,7 +37,8 @@ def problem_of(ctx: FileContext, autocast: Autocast) -> tuple[str, Severity, Cer
             Severity.WARNING,
             Certainty.CERTAIN,
         )
-    if device is None or not is_float16(ctx, arguments.get("dtype")) or is_text(device, "cpu"):
+    is_half = is_float16(ctx, arguments.get("dtype")) or is_chosen_float16(ctx, autocast)
+    if device is None or not is_half or is_text(device, "cpu"):
         return None
     certainty = Certainty.CERTAIN if is_text(device, "xla") else Certainty.LIKELY
     return f"{name} computes in float16, for which a TPU has no units; use bfloat16", Severity.WARNING, certainty
@@ -53,6 +54,23 @@ def is_float16(ctx: FileContext, node: ast.expr | None) -> bool:
 
 def _is_half(ctx: FileContext, origin: Origin) -> bool:
     return not origin.by_user and dtype_of(ctx, origin.node) in FLOAT16
+
+
+def is_chosen_float16(ctx: FileContext, autocast: Autocast) -> bool:
+    """Whether float16 is among the dtypes that branches choose from, for a device that is a value and scaled losses.
+
+    ``dtype = torch.float16 if half else torch.bfloat16`` and ``autocast(args.device, dtype=dtype)``.
+    """
+    if not ctx.index.mixed_precision.scalers:
+        return False  # the autocast of XLA is off for float16: what trains in float32 needs no scaler
+    arguments = autocast.arguments or {}
+    device, dtype = arguments.get("device_type"), arguments.get("dtype")
+    if device is None or dtype is None or isinstance(device, ast.Constant) or not isinstance(dtype, ast.Name):
+        return False
+    return any(
+        dtype_of(ctx, origin.node) in FLOAT16 and not _stands_in_for_bfloat16(ctx, origin.node)
+        for origin in origins(ctx.index, dtype)
+    )
 
 
 def may_be_float16(ctx: FileContext, node: ast.expr | None) -> bool:
