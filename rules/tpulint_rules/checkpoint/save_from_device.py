@@ -12,8 +12,10 @@ from tpulint.semantic import Kind
 from tpulint.semantic.origins import origins
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.variables import last_name
+from tpulint_rules.checkpoint._kept_containers import Kept, kept
 
 _COPIED = "`dataclasses.asdict` copies each tensor on the device first: `vars(snapshot)` does not"
+_CONTAINERS = "Tuples come back as lists, and dictionaries of any class as plain ones."
 _RANK = re.compile(r"(?i)(?:get_|.*_)?(?:rank|ordinal)")
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")
 
@@ -47,6 +49,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 fix.give_up()
             elif not ctx.portable and _is_of_each_rank(ctx, call):
                 fix.set_argument(call, "master_only", "False")
+            comes_back = kept(ctx.index, saved)
+            if comes_back is Kept.BROKEN:
+                fix.give_up()
+            elif comes_back is Kept.UNKNOWN:
+                fix.lower(Applicability.UNSAFE, _CONTAINERS)
             if not ctx.portable and next(ctx.index.references(*_DISTRIBUTED), None) is not None:
                 fix.lower(
                     Applicability.UNSAFE,
@@ -56,7 +63,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "`torch.save` fetches tensors from an XLA device one by one, and the file cannot be loaded without "
                 "torch_xla; `xm.save` fetches them at once and writes tensors of the host"
             )
-            yield ctx.finding(call, message, fix, help=_COPIED if _is_copied(ctx, saved) else "")
+            yield ctx.finding(call, message, fix, help=_help(ctx, saved, comes_back))
+
+
+def _help(ctx: FileContext, saved: ast.expr, comes_back: Kept) -> str:
+    if comes_back is Kept.BROKEN:
+        return "`xm.save` makes lists of tuples, as `random.getstate()` gives: make them tuples where they are loaded"
+    return _COPIED if _is_copied(ctx, saved) else ""
 
 
 def _is_given_on(ctx: FileContext, call: ast.Call, starred: ast.Starred) -> bool:
