@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
-from tpulint.semantic.looked_up_classes import LookedUpClasses
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
 from tpulint.semantic.registries import noted, registered, registered_functions
@@ -20,12 +20,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
+    from tpulint.semantic.looked_up_classes import LookedUpClasses
 
     _Option = tuple[Imported, ast.expr, SemanticIndex | None]
 
 _MOST_CHOICES = 48
 """Classes of a dictionary or module, one of which an option chooses."""
 _DICT = "__dict__"
+_LOOKING_UP = ("import_module(", "issubclass(")
+"""What a file calls that looks classes up by their names."""
 _DEPTH = 6
 
 
@@ -38,7 +41,14 @@ class ChosenClasses:
         self._flow = flow
         self._imported = imported
         self._handed = handed
-        self._looked_up = LookedUpClasses(tree, names, imported)
+
+    @cached_property
+    def _looked_up(self) -> LookedUpClasses | None:
+        if not all(word in self._imported.text for word in _LOOKING_UP):
+            return None
+        from tpulint.semantic.looked_up_classes import LookedUpClasses
+
+        return LookedUpClasses(self._tree, self._names, self._imported)
 
     def by(self, func: ast.expr, index: SemanticIndex | None = None, depth: int = 0) -> tuple[Definition, ...]:
         """``MODELS[args.model](...)``, ``MODELS[args.model].Model(...)``: any of a dictionary that is written out.
@@ -49,7 +59,7 @@ class ChosenClasses:
         of the file itself, where it is at hand.
         """
         one_of = self._registered(func) or self._created(func) or self._imported.brought_by_branches(func)
-        one_of = one_of or self._looked_up.of(func)
+        one_of = one_of or (self._looked_up.of(func) if self._looked_up is not None else [])
         members = [] if one_of or not isinstance(func, ast.Attribute) else self.members(func)
         if members:
             return all_of([_classes_of(item, depth) for item in members])

@@ -10,7 +10,6 @@ from tpulint.semantic.asked_classes import asked_classes, is_derived_from
 from tpulint.semantic.bindings import Binding, element_at, part_of
 from tpulint.semantic.chosen_classes import ChosenClasses, is_module
 from tpulint.semantic.chosen_options import without_options
-from tpulint.semantic.constructed_parts import classes_constructed_with
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.loaded_objects import LOADS, is_loaded
@@ -182,6 +181,8 @@ class ImportedClasses:
                 for value in values:
                     known = () if value is None else other.imported.classes_here(value, other, depth + 2)
                     if value is not None and not known and bound and depth < _DEPTH:
+                        from tpulint.semantic.constructed_parts import classes_constructed_with
+
                         known = classes_constructed_with(owner, value, depth + 2)
                     found.append(known)
         return all_of(found)

@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
-_IMPORTING, _ASKING = "import_module(", "issubclass("
 _ALL = "__dict__.items"
 _DEPTH = 4
 
@@ -28,12 +27,11 @@ class LookedUpClasses:
         self._tree = tree
         self._names = names
         self._imported = imported
-        self._may_be = _IMPORTING in imported.text and _ASKING in imported.text
         self._found: dict[str, list[Definition]] = {}
 
     def of(self, func: ast.expr, depth: int = 0) -> list[Definition]:
         """All classes one of which an expression may be: ``find(name)``, or a variable with what that returns."""
-        if not self._may_be or depth > _DEPTH:
+        if depth > _DEPTH:
             return []
         if isinstance(func, ast.Call):
             bindings = self._names.bindings(func.func) if isinstance(func.func, ast.Name) else []

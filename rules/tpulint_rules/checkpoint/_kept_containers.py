@@ -24,7 +24,7 @@ _PLAIN_CALLS = (
     "builtins.str", "builtins.bool", "builtins.round", "builtins.max", "builtins.min", "builtins.sum", "time.time",
 )  # fmt: skip
 _STATES = ("state_dict", "item", "tolist", "get_state", "parameters")
-_PLAIN_NAMES = re.compile(
+_PLAIN_NAMES = (
     r"(?i)(?:.*_)?(?:epochs?|steps?|iters?|iterations?|itr|best|acc\d?|accuracy|loss(?:es)?|lr|scores?|counts?|num|n|i|"
     r"bleu|ppl|psnr|ssim|m?iou|m?ap|f1|auc|rmse|mae|error|metrics?|value|arch|name|version|seed|time|date|size|dim|"
     r"rewards?|history|vocab|model|state|args|weights?|optim(?:izer)?|net|sched(?:uler)?|params)"
@@ -92,7 +92,7 @@ def _of_variable(index: SemanticIndex, node: ast.expr, depth: int) -> Kept:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
         else last_name(node)
     )
-    return Kept.ALIKE if _PLAIN_NAMES.fullmatch(str(key)) and not _is_whole(depth) else Kept.UNKNOWN
+    return Kept.ALIKE if re.fullmatch(_PLAIN_NAMES, str(key)) and not _is_whole(depth) else Kept.UNKNOWN
 
 
 def _is_whole(depth: int) -> bool:

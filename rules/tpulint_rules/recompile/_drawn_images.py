@@ -34,8 +34,6 @@ Collating = FunctionNode | ast.Lambda
 def drawn_images(ctx: FileContext) -> Iterator[Finding]:
     """Sizes that are drawn for each batch, of batches that come to the device."""
     index = ctx.index
-    if not index.mentions(r"\brandom\b", "random") or not index.mentions(r"interpolate\(|[Rr]esize\(", "("):
-        return
     told: set[ast.AST] = set()
     for function, turn in _collating(index):
         parts = list(with_called(index, function, set()))

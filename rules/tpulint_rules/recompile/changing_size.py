@@ -9,7 +9,6 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
 from tpulint.semantic.computed_places import computed_shift
-from tpulint_rules.recompile._drawn_images import drawn_images
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +26,10 @@ _FREE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Call, ast.keyword, ast.Tuple
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     index = ctx.index
-    yield from drawn_images(ctx)
+    if index.mentions(r"\brandom\b", "random") and index.mentions(r"interpolate\(|[Rr]esize\(", "("):
+        from tpulint_rules.recompile._drawn_images import drawn_images
+
+        yield from drawn_images(ctx)
     if not index.turn_code.exists:
         return
     told: set[ast.expr] = set()
