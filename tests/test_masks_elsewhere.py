@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from command import tpulint
@@ -106,3 +107,41 @@ def test_masks_that_are_laid_out_anew(tmp_path: Path, made: str, given: str, is_
     """
     )
     agree(tmp_path, "TPU203", main=program)
+
+
+    ("kept", "told"),
+    [
+        ("self.mask = self.made(size).to(device)", True),
+        ("self.mask = self.made(size).type(torch.bool).cuda()", True),
+        ("self.register_buffer('mask', ~torch.eye(size, dtype=torch.bool))", True),
+        ("self.mask = self.made(size)", False),  # a plain attribute stays on the host when the module moves
+        ("self.mask = torch.arange(size).to(device)", False),  # places
+        ("self.register_buffer('mask', torch.arange(size))", False),
+    ],
+)
+def test_masks_that_a_module_keeps(tmp_path: Path, kept: str, told: bool) -> None:
+    program = f"""
+    import numpy as np
+    import torch
+    from torch import nn
+
+    class Contrast(nn.Module):
+        def __init__(self, size, device):
+            super().__init__()
+            {kept}
+
+        def made(self, size):
+            mask = torch.from_numpy(np.eye(size))
+            return (1 - mask).type(torch.bool)
+
+        def forward(self, z):
+            similarity = z @ z.T
+            return similarity[self.mask].mean()
+    """
+    (tmp_path / "contrast.py").write_text(dedent(program))
+    text = TRAINING.replace("from boxes import chosen\n", "from contrast import Contrast\n")
+    text = text.replace("    part = chosen(y)\n", "").replace("model(x)[part].sum()", "contrast(model(x))")
+    text = text.replace("for x, y", "contrast = Contrast(8, device).to(device)\nfor x, y")
+    (tmp_path / "train.py").write_text(text)
+    found = tpulint("check", ".", "--select", "TPU203", "--output-format", "concise", cwd=tmp_path)
+    assert ("TPU203" in found.out) is told

@@ -77,8 +77,13 @@ class Masks:
                 return self.is_boolean(node.value, depth + 1)
             if node.attr in MASKS and self._index.kinds.graph_parts.has(node):
                 return True
-            # What a module keeps beside its parameters need not move with them: only arrays are asked about.
-            kept = self._index.flow.bindings_of(node) if self._index.kind(node) is Kind.NUMPY else ()
+            buffer = self._index.kinds.module_tensors.made_of(node)
+            if buffer is not None:
+                return self.is_boolean(buffer, depth + 1)
+            # What a module keeps beside its parameters need not move with them: only arrays are asked about, and
+            # what is known to have been moved.
+            known = self._index.kind(node) is Kind.NUMPY or self._index.is_device_tensor(node)
+            kept = self._index.flow.bindings_of(node) if known else ()
             return bool(kept) and all(self._binds_boolean(binding, depth + 1) for binding in kept)
         if isinstance(node, ast.Name):
             bindings = self._index.flow.reaching(node)
