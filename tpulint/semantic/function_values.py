@@ -89,7 +89,9 @@ class FunctionValues:
             passed = self._passed(called, called.node, node, path, depth)
             # What `move(x)` gives in its own file, where it is given tensors, says nothing of a model.
             if passed is not None and (value.kind is Kind.UNKNOWN or passed.kind is Kind.MODULE):
-                return passed._replace(certain=False)
+                is_number = passed.kind in (Kind.HOST, Kind.NUMPY) and value.kind is Kind.UNKNOWN
+                if not is_number or not other.functions.passing.is_beside_others(called.node):
+                    return passed._replace(certain=False)
         return self.beside(value, node, called, depth)
 
     def chosen(self, passing: Passing, function: FunctionNode, node: ast.Call, depth: int) -> Value | None:

@@ -52,6 +52,27 @@ class Passing:
         found = {self._root(part, 0) for part in parts}
         return found.pop() if len(found) == 1 else None
 
+    def is_beside_others(self, function: FunctionNode) -> bool:
+        """Whether a function calculates its parameter with something else: of ``share * criterion(x, y)`` says the
+        share nothing that is a number of the host."""
+        return any(self._calculates(value, 0) for value in self._definitions.returned_by(function))
+
+    def _calculates(self, node: ast.expr, depth: int) -> bool:
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Name):
+            bound = (b.value for b in self._flow.reaching(node) if b.kind == "assign" and not b.path)
+            return any(value is not None and self._calculates(value, depth + 1) for value in bound)
+        if isinstance(node, ast.BinOp):
+            sides = [side for side in (node.left, node.right) if not _is_number(side)]
+            return len({self._root(side, depth + 1) for side in sides}) > 1 or any(
+                self._calculates(side, depth + 1) for side in sides
+            )
+        if isinstance(node, ast.UnaryOp):
+            return self._calculates(node.operand, depth + 1)
+        is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        return is_method and self._calculates(node.func.value, depth + 1)  # type: ignore[attr-defined]
+
     def moved(self, function: FunctionNode, path: Path = ()) -> str | None:
         """The parameter that a function hands back on a device, whole or in parts: ``[x.to(device) for x in batch]``.
 
