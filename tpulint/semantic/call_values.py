@@ -127,7 +127,7 @@ class CallValues:
             else:
                 return UNKNOWN
         given = values_given(node)
-        if any(self._kinds.holds_device(item, depth) for item in given):
+        if any(self._kinds.holds_device(item, depth) or self._kinds.unseen.is_moved(item) for item in given):
             return Value(Kind.TENSOR, Side.DEVICE, certain=False)
         return UNKNOWN
 

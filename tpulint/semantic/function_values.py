@@ -13,9 +13,9 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, method, returned, unpacked
-from tpulint.semantic.passed_arguments import arguments_given, values_given
+from tpulint.semantic.passed_arguments import arguments_given, defaults_of, values_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, join
+from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, is_cpu, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,6 +137,21 @@ class FunctionValues:
             if name == parameter:
                 return self._kinds.value(item, depth + 2)
         return None
+
+    def gives_moved(self, node: ast.expr) -> bool:
+        """Whether a call runs a function, of this file or another, that moves what it gives: ``unpack(x, device)``."""
+        if not isinstance(node, ast.Call) or any(self._kinds.sides.is_host(item) for item in values_given(node)):
+            return False
+        here = self._definitions.function_called(node)
+        if here is not None:
+            return self.passing.gives_moved(here) and not _is_left_on_host(here, node, self._tree.takes_object(here))
+        others = self._imported.all_called(node)
+        return bool(others) and all(
+            isinstance(one.node, FUNCTIONS)
+            and not _is_left_on_host(one.node, node, one.file.tree.takes_object(one.node))
+            and one.file.kinds.functions.passing.gives_moved(one.node)
+            for one in others
+        )
 
     def given_here(self, function: FunctionNode, node: ast.Call, path: Path, depth: int) -> Value:
         """What a call of a function of this file gives, or a part of it: where its own arguments are.
@@ -294,6 +309,12 @@ def generator_of(called: Definition | None) -> tuple[FunctionValues, FunctionNod
         return None
     values = called.file.kinds.functions
     return (values, called.node) if values.yields(called.node) else None
+
+
+def _is_left_on_host(function: FunctionNode, call: ast.Call, is_method: bool) -> bool:
+    """Whether a call leaves ``device="cpu"`` of a function as it is."""
+    left = {name for name, value in defaults_of(function).items() if is_cpu(value)}
+    return not left <= {name for name, _ in arguments_given(call, function, is_method)}
 
 
 def _reduced(called: Definition) -> str | None:

@@ -11,7 +11,7 @@ from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, defaults_of
 from tpulint.semantic.registries import registered_by_name
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
@@ -175,20 +175,10 @@ def _switched_off(call: ast.Call, maker: Definition) -> Iterator[str]:
     """Parameters that are nothing in what a call makes: ``train=False``, there or as the default."""
     assert isinstance(maker.node, FUNCTIONS)
     is_method = maker.file.tree.class_of(maker.node) is not None
-    values = {**_defaults(maker.node), **dict(arguments_given(call, maker.node, is_method))}
+    values = {**defaults_of(maker.node), **dict(arguments_given(call, maker.node, is_method))}
     for name, value in values.items():
         if isinstance(value, ast.Constant) and not value.value:
             yield name
-
-
-def _defaults(function: FunctionNode) -> dict[str, ast.expr]:
-    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    values = function.args.defaults
-    found = dict(zip(names[len(names) - len(values) :], values, strict=True))
-    for argument, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
-        if value is not None:
-            found[argument.arg] = value
-    return found
 
 
 def _asks_for(made: Definition, names: Container[str]) -> bool:

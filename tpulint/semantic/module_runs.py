@@ -89,7 +89,7 @@ class ModuleRuns:
         """Whether a call gives what nobody may know a module and tensors: ``losses_of(model, images)``."""
         given = values_given(call)
         is_given = any(self._kinds.value(item).kind is Kind.MODULE for item in given)
-        return is_given and any(map(self._kinds.is_on_device, given))
+        return is_given and any(self._kinds.is_on_device(item) or self._kinds.unseen.is_moved(item) for item in given)
 
     def is_in(self, holder: ast.AST) -> bool:
         """Whether a module is run at or below a node; what a loop goes over is run once, in front of its turns."""

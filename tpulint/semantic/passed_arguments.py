@@ -200,3 +200,14 @@ def parameters_of(function: FunctionNode) -> set[str]:
     """The names of the parameters of a function, ``*args`` and ``**kwargs`` left out."""
     arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     return {argument.arg for argument in arguments}
+
+
+def defaults_of(function: FunctionNode) -> dict[str, ast.expr]:
+    """What parameters are that a call leaves out, by their names."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    values = function.args.defaults
+    found = dict(zip(names[len(names) - len(values) :], values, strict=True))
+    for argument, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if value is not None:
+            found[argument.arg] = value
+    return found

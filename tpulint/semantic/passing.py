@@ -10,7 +10,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import Path
+from tpulint.semantic.values import Path, is_none
 from tpulint.semantic.variables import last_name
 
 _DEPTH = 8
@@ -39,6 +39,7 @@ class Passing:
         self._choices: dict[FunctionNode, frozenset[str]] = {}
         self._moving: dict[FunctionNode, bool] = {}
         self._moved: dict[tuple[FunctionNode, Path], str | None] = {}
+        self._giving: dict[FunctionNode, bool] = {}
 
     def parameter(self, function: FunctionNode, path: Path = ()) -> str | None:
         """The parameter that what a function returns is made of by methods of tensors; None for anything else.
@@ -51,6 +52,31 @@ class Passing:
         parts = [part for part in (_part(value, path) for value in returned) if not _is_number(part)]
         found = {self._root(part, 0) for part in parts}
         return found.pop() if len(found) == 1 else None
+
+    def gives_moved(self, function: FunctionNode) -> bool:
+        """Whether all that a function gives has been moved: one tensor or several, as the batch has them."""
+        if function not in self._giving:
+            self._giving[function] = False  # `return [move(part) for part in batch]`
+            given = [value for value in self._definitions.returned_by(function) if not is_none(value)]
+            self._giving[function] = bool(given) and all(self._holds_move(value, 0) for value in given)
+        return self._giving[function]
+
+    def _holds_move(self, node: ast.expr, depth: int) -> bool:
+        if depth > _DEPTH:
+            return False
+        if isinstance(node, ast.Tuple | ast.List):
+            return any(self._holds_move(item, depth + 1) for item in node.elts)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self._holds_move(node.elt, depth + 1)
+        if isinstance(node, ast.DictComp):
+            return self._holds_move(node.value, depth + 1)
+        if isinstance(node, ast.Name):
+            bound = [b.value if b.kind == "assign" and not b.path else None for b in self._flow.reaching(node)]
+            return bool(bound) and all(value is not None and self._holds_move(value, depth + 1) for value in bound)
+        if not isinstance(node, ast.Call):
+            return False
+        is_collected = self._names.qualified(node.func) in _COLLECTING and len(node.args) == 1
+        return self._holds_move(node.args[0], depth + 1) if is_collected else self._is_move(node)
 
     def is_beside_others(self, function: FunctionNode) -> bool:
         """Whether a function calculates its parameter with something else: of ``share * criterion(x, y)`` says the

@@ -61,7 +61,7 @@ class UnseenResults:
                 if self._comes_so(source):
                     return True
             elif self._is_run_by_module(source, depth) or any(
-                self._kinds.holds_device(item, depth) for item in self._given(source)
+                self._kinds.holds_device(item, depth) or self.is_moved(item) for item in self._given(source)
             ):
                 return True
         return False
@@ -72,6 +72,14 @@ class UnseenResults:
         if not self._given_outside or not isinstance(function, FUNCTIONS):
             return False
         return (qualified_in_file(self._tree, function), parameter.name) in self._given_outside
+
+    def is_moved(self, node: ast.expr) -> bool:
+        """Whether a variable is what a function has moved, of what nobody knows: ``data = unpack(batch, device)``."""
+        bindings = self._flow.reaching(node) if isinstance(node, ast.Name) and self._kinds.mentions_device else ()
+        made = [binding.value for binding in bindings if binding.kind == "assign"]
+        return 0 < len(made) == len(bindings) and all(
+            value is not None and self._kinds.functions.gives_moved(value) for value in made
+        )
 
     def _given(self, call: ast.Call) -> list[ast.expr]:
         """What a call gives, and what ``compute = partial(losses, model, x)`` has given before ``compute()``."""
