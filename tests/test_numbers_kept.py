@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from command import tpulint
 from marked_files import agree
 
 NET = """
@@ -99,3 +101,33 @@ def test_several_numbers_of_one_draw(tmp_path: Path) -> None:
         optimizer.step()
     """
     agree(tmp_path, "TPU201", main=program)
+
+
+def test_a_share_that_is_made_of_itself(tmp_path: Path) -> None:
+    """A file that asked for it was said to be too deep, and nothing in it was told."""
+    net = "class Net(torch.nn.Module):\n    def forward(self, x, share):\n        return x[: int(share)]\n"
+    (tmp_path / "net.py").write_text(f"import torch\n\n\n{net}")
+    program = """
+        import random
+        import torch
+        from net import Net
+
+        model = Net().to("cuda")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        class Runner:
+            def __init__(self, start, least, less):
+                self.share, self.least, self.less = start, least, less
+
+            def run(self, loader):
+                for x in loader:
+                    loss = model(x.to("cuda"), self.share).sum() * random.random()
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    self.share = self.share - self.less if self.share - self.less > self.least else self.least
+        """
+    (tmp_path / "train.py").write_text(dedent(program))
+    found = tpulint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert "too deep" not in found.out
+    assert "TPU301" in found.out

@@ -55,6 +55,8 @@ class ChangingNumbers:
         self._arrays = DrawnArrays(index)
         self._bound: dict[Binding, ast.AST | None] = {}
         self._returned: dict[tuple[FunctionNode, tuple[int, ...]], ast.AST | None] = {}
+        self._asked: set[tuple[ast.ClassDef | None, str]] = set()
+        """Attributes that are being asked about: ``self.share = self.share - self.less`` is made of itself."""
 
     def cause(self, node: ast.expr, depth: int = 0) -> ast.AST | None:
         """The loop counter or random draw that gives an expression another value in every turn; None if unknown."""
@@ -377,8 +379,14 @@ class ChangingNumbers:
                 made = None if held is None else index.definitions.classes.one_of_variable(held)
                 if made is owner and index.turn_code.turn_of(statement) is not None:
                     values.append(statement.value)
+        key = index.tree.class_of(node), node.attr
+        if key in self._asked:
+            return None
+        self._asked.add(key)
         found = (self.cause(value, _DEPTH // 2) for value in values)
-        return next((cause for cause in found if is_draw(index, cause)), None)
+        drawn = next((cause for cause in found if is_draw(index, cause)), None)
+        self._asked.discard(key)
+        return drawn
 
     def _has_turns_apart(self) -> bool:
         """Whether some code of the file runs in turns that are graphs of their own, be they those of another file."""
