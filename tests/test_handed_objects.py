@@ -1002,3 +1002,74 @@ def test_a_tensor_alone_becomes_a_list(tmp_path: Path, given: str) -> None:
     """
     )
     agree(tmp_path, "TPU101,TPU103", train=program)
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("", True),
+        ("    def __init__(self, net, loader):\n        super().__init__(net, loader)\n\n", True),
+        ("    def __init__(self, net, loader):\n        super().__init__(Other(), loader)\n\n", False),
+    ],
+)
+def test_models_that_the_constructor_of_a_base_class_is_given(tmp_path: Path, start: str, told: bool) -> None:
+    files = {
+        "trainer.py": """
+            import torch
+            from abc import ABC, abstractmethod
+
+            class Trainer(ABC):
+                def __init__(self, net, loader):
+                    self.device = torch.device("cuda")
+                    self.net = net.to(self.device)
+                    self.loader = loader
+                    self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+                @abstractmethod
+                def loss_of(self, batch):
+                    pass
+
+                def train(self):
+                    for batch in self.loader:
+                        batch = {key: value.to(self.device) for key, value in batch.items()}
+                        self.optimizer.zero_grad()
+                        loss = self.loss_of(batch)
+                        loss.backward()
+                        self.optimizer.step()
+            """,
+        "own.py": """
+            from trainer import Trainer
+            from net import Other
+
+            class OwnTrainer(Trainer):
+            START    def loss_of(self, batch):
+                    return self.net(batch)["loss"]
+            """,
+        "net.py": """
+            from torch import nn
+
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer = nn.Linear(4, 4)
+
+                def forward(self, batch):
+                    x = self.layer(batch["x"])
+                    there = batch["y"] > 0
+                    return {"loss": x[there.nonzero().squeeze()].mean()}
+
+            class Other(nn.Module):
+                def forward(self, batch):
+                    return {"loss": batch["x"].sum()}
+            """,
+        "main.py": """
+            from net import Net
+            from own import OwnTrainer
+
+            OwnTrainer(Net(), loader).train()
+            """,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(dedent(text).replace("START", start))
+    found = tpulint("check", ".", "--select", "TPU203", "--output-format", "concise", cwd=tmp_path)
+    assert ("net.py" in found.out) is told

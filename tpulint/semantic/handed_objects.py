@@ -53,6 +53,9 @@ class HandedObjects:
 
     def given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, ast.ClassDef]]:
         """Classes, with their files, of what calls in other files give for a parameter: each of them may run."""
+        return self._classes_given(qualified_in_file(self._tree, function), parameter)
+
+    def _classes_given(self, function: str, parameter: str) -> Iterator[tuple[SemanticIndex, ast.ClassDef]]:
         for index, name in self._names_given(function, parameter):
             made = [item for item in index.tree.classes if item.name == name]
             if len(made) == 1:
@@ -63,15 +66,34 @@ class HandedObjects:
 
         Of two that branches define under one name both.
         """
-        for index, name in self._names_given(function, parameter):
+        for index, name in self._names_given(qualified_in_file(self._tree, function), parameter):
             yield from ((index, made) for made in index.definitions.named(name))
 
-    def _names_given(self, function: FunctionNode, parameter: str) -> Iterator[tuple[SemanticIndex, str]]:
-        for path, name in self._given.get((qualified_in_file(self._tree, function), parameter), ()):
+    def _names_given(self, function: str, parameter: str) -> Iterator[tuple[SemanticIndex, str]]:
+        for path, name in self._given.get((function, parameter), ()):
             assert self._library is not None
             index = self._library.file(self._tree.source.path, path)
             if index is not None:
                 yield index, name
+
+    def given_to_base(self, node: ast.Attribute) -> Iterator[tuple[SemanticIndex, ast.ClassDef]]:
+        """Classes of ``self.model`` that a base class of another file keeps of what its constructor is given.
+
+        The class has no constructor of its own: its file is told of the calls that make objects of it.
+        """
+        owner = self._owner(node) if self._given else None
+        if owner is None or _method(owner, _START) is not None:
+            return
+        bases = [*self._imported.bases_of(owner)]
+        for base in bases:
+            assert isinstance(base.node, ast.ClassDef)
+            for binding in base.file.names.attribute_bindings(base.node, node.attr):
+                value = None if binding.value is None else itself(binding.value)
+                given = base.file.flow.reaching(value) if isinstance(value, ast.Name) else ()
+                if len(given) == 1 and given[0].kind == "parameter":
+                    yield from self._classes_given(started_by(owner), given[0].name)
+            if _method(base.node, _START) is None and len(bases) < _DEPTH:
+                bases += base.file.imported.bases_of(base.node)
 
     def kept_by_base(self, node: ast.Attribute) -> Sequence[_Kept]:
         """Values of ``self.x`` that a base class sets, of this file or another, with their file where it is another.
@@ -150,6 +172,11 @@ class HandedObjects:
         if not isinstance(method, FUNCTIONS) or method.args.args[:1] != [bindings[0].node]:
             return None
         return self._tree.class_of(node)
+
+
+def started_by(owner: ast.ClassDef) -> str:
+    """By what name the file of a class is told of what makes objects of it, where its base class starts them."""
+    return f"{owner.name}.{_START}"
 
 
 def parameter_in(file: SemanticIndex, value: ast.expr, depth: int) -> Binding | None:

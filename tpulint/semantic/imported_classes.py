@@ -206,7 +206,7 @@ class ImportedClasses:
                 parts.append(() if value is None else self.of(value, depth + 2))
             else:
                 parts.append(file.imported.classes_here(value, file, depth + 2))
-        return all_of(parts)
+        return all_of(parts) or tuple(Definition(*item) for item in self._handed.given_to_base(node))
 
     def is_elsewhere(self, value: ast.expr | None) -> bool:
         """Whether a value is no instance of a class of the project: None, a function, or one of a class of torch.

@@ -23,6 +23,7 @@ from tpulint.semantic.described_calls import (
 )
 from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.given_values import gives_device, is_place_of_options
+from tpulint.semantic.handed_objects import started_by
 from tpulint.semantic.methods_by_name import methods_like, pattern_given
 from tpulint.semantic.other_files import Definition, function_run, method, methods, returned, with_bases
 from tpulint.semantic.outside import (
@@ -72,6 +73,7 @@ def outgoing_calls(index: SemanticIndex) -> tuple[OutgoingCall, ...]:
             # What tells nothing would have the file looked at again for nothing.
             if turn is not None or tells_anything(described.call):
                 found[described] = None
+        found.update(dict.fromkeys(_given_to_inherited(index, call)))
     for call, path, turn in index.loaders.sources.calls if index.imported.knows_others else ():
         described_sources = (_described_source(index, call, one, path, turn) for one in index.imported.all_called(call))
         found.update(dict.fromkeys(source for source in described_sources if source is not None))
@@ -103,6 +105,22 @@ def with_gpus_of(before: Sequence[OutgoingCall], calls: Sequence[OutgoingCall]) 
     left = {(path, call.function) for path, call in calls}
     found += [one for one in before if one.call.gpus and (one.path, one.call.function) not in left]
     return tuple(found)
+
+
+def _given_to_inherited(index: SemanticIndex, call: ast.Call) -> Iterator[OutgoingCall]:
+    """Objects that the constructor of a base class is given, told to the file of the derived class that has none.
+
+    ``OwnTrainer(Net(), loader)``, whose methods run the ``self.model`` that ``Trainer.__init__`` of another file keeps.
+    """
+    for made in index.imported.all_called(call) if call.args or call.keywords else ():
+        start = function_run(made)
+        if start is None or start.file is made.file or made.file is index or not isinstance(made.node, ast.ClassDef):
+            continue
+        classes = described_call(index, call, start, NOW_AND_THEN).call.classes
+        if classes:
+            caller = os.path.basename(index.source.path)
+            told = OutsideCall(started_by(made.node), NOW_AND_THEN, False, False, (), caller, classes=classes)
+            yield OutgoingCall(made.file.source.path, told)
 
 
 def _described_source(
