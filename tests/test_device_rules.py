@@ -3305,15 +3305,30 @@ def test_values_on_the_device_of_a_layer_on_the_host_become_a_parameter(between:
     [
         "layer.to('cuda')",
         "layer = layer.cuda()",
-        "layer.weight.requires_grad = False",
         "optimizer = torch.optim.SGD(layer.parameters(), 0.1)",
-        "other = nn.Linear(4, 4)\nother.weight = layer.weight",
+        "layer.to('cuda')\nlayer.weight.requires_grad = False",
+        "whole = nn.Sequential(layer).cuda()\nlayer.weight.requires_grad = False",
+        "layer.weight = other.weight",
         "torch.set_default_device('cuda')",
     ],
 )
-def test_layers_that_may_be_on_the_device_or_share_their_parameters_keep_them(between: str) -> None:
+def test_layers_that_may_be_on_the_device_keep_their_parameters(between: str) -> None:
     after = port(LAYER.replace("BETWEEN", between)).text
     assert 'layer.weight.data = torch.zeros(4, 4, device="xla")' in after
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "layer.weight.requires_grad = False",
+        "layer.requires_grad_(False)",
+        "other = nn.Linear(4, 4)\nother.weight = layer.weight",
+        "other = nn.Linear(4, 4)\nother.weight = layer.weight\nlayer.weight.requires_grad = False",
+    ],
+)
+def test_values_of_what_is_frozen_or_shared_on_the_host_are_made_there(between: str) -> None:
+    after = port(LAYER.replace("BETWEEN", between), unsafe=False).text
+    assert after == LAYER.replace("BETWEEN", between).replace(', device="cuda"', "")
 
 
 @pytest.mark.parametrize("made", ["nn.Linear(4, 4, device='cuda')", "nn.Linear(4, 4, **options)", "build()"])

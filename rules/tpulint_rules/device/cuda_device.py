@@ -17,7 +17,7 @@ from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._generators_beside import generators_beside
 from tpulint_rules.device._host_defaults import REASON as _BY_OPTIONS
 from tpulint_rules.device._host_defaults import name_device
-from tpulint_rules.device._layer_values import give_parameters
+from tpulint_rules.device._layer_values import devices_left_out, give_parameters
 from tpulint_rules.device._loads_to_host import loads_to_host
 from tpulint_rules.device._named_outside import REASON as _NAMED_OUTSIDE
 from tpulint_rules.device._named_outside import (
@@ -163,9 +163,10 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     for load, question in for_cuda.items():
         folding.replace(load, question)
     numbered: list[ast.Call] = []
+    left_out = devices_left_out(ctx.index)
     for site in devices.sites:
         node = site.node
-        if node in kept:
+        if node in kept or node in left_out:
             continue
         if node in left:
             choose_answer(ctx, fix, folding, node)
@@ -204,6 +205,8 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
             _write_device(ctx, fix, folding, node)
     for whole in numbered:
         fix.delete_arguments(whole, _numbers_of(whole))  # a process has one XLA device
+    for node in (site.node for site in devices.sites if site.node in left_out):
+        fix.delete_arguments(left_out[node], [item for item in left_out[node].keywords if item.value is node])
     named_outside = choose_named(ctx, fix, folding, answers)
     by_options = name_device(ctx, fix, answers)
     mentions = devices.features.mentions
@@ -215,7 +218,7 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
     strip_of_dropped(ctx, fix, folding)
     folding.write()
     give_parameters(ctx, fix)
-    named = any(site.role is not Role.QUESTION and site.node not in kept for site in devices.sites)
+    named = any(site.role is not Role.QUESTION and site.node not in {*kept, *left_out} for site in devices.sites)
     if named or named_outside or fallbacks or by_options:
         fix.use("torch_xla")
     outside = _NAMED_OUTSIDE if named_outside or fallbacks else _BY_OPTIONS if by_options else ""
