@@ -109,6 +109,7 @@ def test_masks_that_are_laid_out_anew(tmp_path: Path, made: str, given: str, is_
     agree(tmp_path, "TPU203", main=program)
 
 
+@pytest.mark.parametrize(
     ("kept", "told"),
     [
         ("self.mask = self.made(size).to(device)", True),
