@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.imported import Imported
 
 _DEPTH = 6
+_PARTIAL = "functools.partial"
 _MOST_CHOICES = 24
 """Functions of a module, one of which an option names."""
 
@@ -59,6 +60,8 @@ class KeptFunctions:
             if noted:
                 return tuple(noted) if len(noted) <= _MOST_CHOICES else ()
         if isinstance(node, ast.Call):
+            if self._names.qualified(node.func) == _PARTIAL:
+                return self._of_each(node.args, depth) if len(node.args) == 1 else ()
             return tuple(self._chosen(node)) or self._made(node, depth) or self._given_here(node, depth)
         if isinstance(node, ast.Subscript):
             return self._in_dictionary(node)
