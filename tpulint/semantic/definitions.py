@@ -14,7 +14,6 @@ from tpulint.semantic.decorations import Decorations
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.own_classes import OwnClasses
 from tpulint.semantic.passed_arguments import PassedArguments, values_given
@@ -251,10 +250,6 @@ class Definitions:
             if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef):
                 return bindings[0].node
         return None
-
-    def called_elsewhere(self, call: ast.Call) -> tuple[Definition, ...]:
-        """The functions of other files of which a call may run one."""
-        return self._imported.all_called(call)
 
     def wrapped(self, call: ast.Call) -> ast.expr | None:
         """The module of which a call takes the wrapper off: ``net`` of ``unwrap(net)``."""

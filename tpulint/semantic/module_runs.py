@@ -9,7 +9,7 @@ from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
 _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")
@@ -45,21 +45,26 @@ class ModuleRuns:
     def _runs_itself(self, call: ast.Call) -> bool:
         """Whether a method of a module, of which this file has the class, runs it: ``def act(self, x): self(x)``.
 
-        So does one that runs a part of it, ``self.actor(x)``, where others than the module's own methods call it, and
-        one of a class of another file that such a file runs.
+        So does one that runs a part of it, ``self.actor(x)``, where others than the module's own methods call it.
         """
         by_itself = is_of_self(call.func)
-        here = (*self._events.functions_of(call), *self._definitions.functions_of_several(call))
-        if any(self._acts(method, by_itself) for method in here):
-            return True
-        elsewhere = self._definitions.called_elsewhere(call) if not here and not by_itself else ()
-        return any(_acts(one.file.tree, one.file.kinds, one.node, by_itself) for one in elsewhere)
+        for method in (*self._events.functions_of(call), *self._definitions.functions_of_several(call)):
+            if (method, by_itself) not in self._acting:
+                first = method.args.args[0].arg if method.args.args else ""
+                self._acting[method, by_itself] = False
+                runs = (node.func for node in self._tree.nodes_in(method, ast.Call, functions=False) if node.args)
+                self._acting[method, by_itself] = any(
+                    func.id == first
+                    if isinstance(func, ast.Name)
+                    else not by_itself and is_of_self(func) and self._is_part(func)
+                    for func in runs
+                )
+            if self._acting[method, by_itself]:
+                return True
+        return False
 
-    def _acts(self, method: FunctionNode, by_itself: bool) -> bool:
-        if (method, by_itself) not in self._acting:
-            self._acting[method, by_itself] = False
-            self._acting[method, by_itself] = _acts(self._tree, self._kinds, method, by_itself)
-        return self._acting[method, by_itself]
+    def _is_part(self, func: ast.Attribute) -> bool:
+        return self._kinds.value(func).kind is Kind.MODULE
 
     def computes(self, call: ast.Call) -> bool:
         """Whether a call gives another method of a module tensors of the device, on which it computes."""
@@ -99,19 +104,3 @@ class ModuleRuns:
             isinstance(node, ast.Call) and self.is_run(node) and (once is None or not self._tree.encloses(once, node))
             for node in nodes
         )
-
-
-def _acts(tree: SyntaxTree, kinds: Kinds, method: ast.AST, by_itself: bool) -> bool:
-    """Whether a method of a module runs it, or a part of it where others call the method."""
-    if not isinstance(method, FUNCTIONS):
-        return False
-    first = method.args.args[0].arg if method.args.args else ""
-    for node in tree.nodes_in(method, ast.Call, functions=False):
-        func = node.func
-        if not node.args:
-            continue
-        if isinstance(func, ast.Name) and func.id == first:
-            return True
-        if not by_itself and is_of_self(func) and kinds.value(func).kind is Kind.MODULE:
-            return True
-    return False
