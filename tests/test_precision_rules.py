@@ -1079,3 +1079,21 @@ for x in loader:
     ported = port(text, "TPU401")
     assert ("    loss.backward()\n    optimizer.step()\n" in ported) is is_known
     assert "try:\n    from torch.cuda.amp import GradScaler\nexcept" in ported
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ('torch.save({"model": deepcopy(model).half()}, "a.pt")', []),
+        ('torch.save(deepcopy(model).half().state_dict(), "a.pt")', []),
+        ("half = deepcopy(model).half(); half(x.to(device))", ["TPU402"]),
+        ("deepcopy(model).half()(x.to(device))", ["TPU402"]),
+    ],
+)
+def test_a_copy_that_is_only_kept_computes_nothing(kept: str, told: list[str]) -> None:
+    text = (
+        "from copy import deepcopy\nimport torch\n\ndevice = torch.device('cuda')\n"
+        f"model = torch.nn.Linear(4, 2).to(device)\nx = torch.ones(8, 4)\n{kept}\n"
+    )
+    found = lint(SourceFile.from_text(text), Settings(select=("TPU402",)), CATALOGUE).findings
+    assert [finding.code for finding in found] == told

@@ -10,7 +10,7 @@ from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, Side, Value
 from tpulint.semantic.origins import written_at
-from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
+from tpulint.semantic.torch_facts import COPIES, MODULE_SELF_METHODS
 from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import is_configuration, last_name
 from tpulint_rules.precision._chosen_halves import chosen_halves
@@ -34,7 +34,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         (call, _value_of(ctx, call, receiver))
         for call, receiver in ctx.index.method_calls("half")
         if not (call.args or call.keywords or _is_right(ctx, call) or _is_own(ctx, receiver))
-        and not (goes_to_numpy(ctx, call) or _is_cast_back(ctx, call))
+        and not (goes_to_numpy(ctx, call) or _is_cast_back(ctx, call) or _is_kept_copy(ctx, call))
     ]
     # What meets a model in float16 is a tensor in float16: one changed without the other fails.
     with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
@@ -94,6 +94,15 @@ def _value_of(ctx: FileContext, call: ast.Call, receiver: ast.expr) -> Value:
     if "eval" in _chain(call)[1]:
         return Value(Kind.MODULE, certain=False)
     return Value(Kind.TENSOR, Side.DEVICE, certain=False) if _is_moved_then(ctx, call) else value
+
+
+def _is_kept_copy(ctx: FileContext, call: ast.Call) -> bool:
+    """``{"model": deepcopy(model).half()}``, ``deepcopy(model).half().state_dict()``: kept, and nothing is computed."""
+    begins, holder = _chain(call)[0], ctx.index.parent(call)
+    if not isinstance(begins, ast.Call) or ctx.index.qualified_name(begins.func) not in COPIES:
+        return False
+    is_state = isinstance(holder, ast.Attribute) and holder.attr == "state_dict"
+    return is_state or isinstance(holder, ast.Dict)
 
 
 def _is_of_weights(ctx: FileContext, call: ast.Call) -> bool:
