@@ -34,10 +34,11 @@ def may_be_given_tensor(index: SemanticIndex, node: ast.expr) -> bool:
 
 
 class _UnseenCallers:
-    """Answers about one number, and remembers the parameters that were looked at."""
+    """Answers about one number, and remembers the parameters and values that were looked at."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, FunctionNode, str]] = set()
+        self._values: set[tuple[ast.expr, bool]] = set()
 
     def may_give(self, index: SemanticIndex, node: ast.expr, depth: int, is_given: bool) -> bool:
         """Whether an expression may be a tensor; one that no call gives only as far as parameters make it one."""
@@ -58,6 +59,9 @@ class _UnseenCallers:
             function = binding.statement
             return not isinstance(function, FUNCTIONS) or self._may_be_given(index, function, binding.name, depth)
         if binding.kind == "assign" and binding.value is not None and not binding.path:
+            if (binding.value, is_given) in self._values:
+                return False  # `at = (at + 1) % 100`, which goes on from itself
+            self._values.add((binding.value, is_given))
             return self.may_give(index, binding.value, depth, is_given)
         if not is_given or binding.kind == "augment":
             return False
