@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
@@ -19,20 +20,27 @@ class AskedAgain:
     def __init__(self, tree: SyntaxTree, names: Names) -> None:
         self._tree = tree
         self._names = names
+        self._questions: dict[ast.If, str] = {}
 
     def without_bound_anew(self, bindings: list[Binding], use: ast.AST) -> list[Binding]:
         """Those of the bindings of a variable that reach a use, for all that a condition binds anew in between."""
-        branches = [(one, branch) for one in bindings if (branch := self._branch_of(one)) is not None]
-        if len(branches) < 2:
-            return bindings
-        covered = {
-            one
-            for later, behind in branches
-            if self._stands_before(behind, use)
-            for one, front in branches
-            if self._tree.start(front) < self._tree.start(behind) and self._are_alike(front, behind)
-        }
+        asked: dict[str, list[tuple[Binding, ast.If]]] = {}
+        for one in bindings:
+            if (branch := self._branch_of(one)) is not None:
+                asked.setdefault(self._question(branch), []).append((one, branch))
+        covered: set[Binding] = set()
+        for same in asked.values():
+            same.sort(key=lambda pair: self._tree.start(pair[1]))
+            # Each by the next one: less is set in between than up to those behind that.
+            for (one, front), (_, behind) in pairwise(same):
+                if front is not behind and self._stands_before(behind, use) and self._are_alike(front, behind):
+                    covered.add(one)
         return [binding for binding in bindings if binding not in covered]
+
+    def _question(self, branch: ast.If) -> str:
+        if branch not in self._questions:
+            self._questions[branch] = ast.dump(branch.test)
+        return self._questions[branch]
 
     def _branch_of(self, binding: Binding) -> ast.If | None:
         """The ``if`` that binds a variable in its body, and does nothing else where it is not taken."""
@@ -46,7 +54,7 @@ class AskedAgain:
     def _are_alike(self, front: ast.If, behind: ast.If) -> bool:
         """Whether two branches of one block ask the same, with the same answer: nothing sets its variables between."""
         suite = self._tree.suite_of(behind)
-        if self._tree.suite_of(front) is not suite or ast.dump(front.test) != ast.dump(behind.test):
+        if self._tree.suite_of(front) is not suite:
             return False
         parts = (front.test, *self._tree.inside(front.test))
         if any(isinstance(node, ast.Call) and last_name(node.func) not in _SAME_ANSWERS for node in parts):
