@@ -72,8 +72,10 @@ def changed_elements(file: SemanticIndex, node: ast.Yield | ast.YieldFrom) -> as
     if isinstance(node, ast.YieldFrom) or not isinstance(loop, ast.For) or isinstance(node.value, ast.Name | None):
         return None
     names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
-    is_used = any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node.value))
-    return loop.iter if is_used and _is_each(file, loop, node) else None
+    parts = [*ast.walk(node.value)]
+    is_used = any(isinstance(part, ast.Name) and part.id in names for part in parts)
+    is_cut = any(isinstance(part, ast.Slice) for part in parts)  # to a length that nobody knows
+    return loop.iter if is_used and not is_cut and _is_each(file, loop, node) else None
 
 
 def _is_each(file: SemanticIndex, loop: ast.For, node: ast.Yield) -> bool:
