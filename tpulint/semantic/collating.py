@@ -108,13 +108,17 @@ def _brought_along(index: SemanticIndex, owner: ast.ClassDef) -> Iterator[ast.ex
             yield node.value
 
 
+def collating_functions(index: SemanticIndex) -> Iterator[tuple[FunctionNode | ast.Lambda, str]]:
+    """All functions of the file with which loaders of any make batches, with what the turns are called."""
+    yield from collating_for_others(index)
+    for loader, turn in collating_loaders(index):
+        yield from ((function, turn) for function in collate_functions(index, loader))
+
+
 def handed_on(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
     """Calls in functions of the file that make batches, with what the turns are called that take these."""
     seen: set[ast.AST] = set()
-    collating = list(collating_for_others(index))
-    for loader, turn in collating_loaders(index):
-        collating += [(function, turn) for function in collate_functions(index, loader)]
-    for function, turn in collating:
+    for function, turn in collating_functions(index):
         for part in with_called(index, function, seen):
             yield from ((call, turn) for call in index.tree.nodes_in(part, ast.Call) if isinstance(call, ast.Call))
 

@@ -9,6 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.effects import Path, meet, path_of
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.other_files import Definition, definition_called
+from tpulint.semantic.passed_arguments import parameters_of
 from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ class SharedTensors:
         # `def log(loss): meter.update(loss.item())`, whose caller divides the loss afterwards
         if depth >= _DEPTH or not isinstance(holder, FUNCTIONS):
             return False
-        given = [item for name in _parameters(holder) if (name,) in every
+        given = [item for name in parameters_of(holder) if (name,) in every
                  for item in index.definitions.arguments.of(holder, name)]  # fmt: skip
         return any(self._is_changed(item, frozenset(self._held(item, 0)), depth + 1) for item in given)
 
@@ -211,15 +212,10 @@ def _parts(node: ast.expr) -> Iterable[ast.expr]:
     return ()
 
 
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    arguments = function.args
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
 def _given(called: Definition, call: ast.Call, paths: frozenset[Path]) -> list[ast.expr]:
     """What a call gives for those parameters that are among the paths, or hold one."""
     function = called.node
     assert isinstance(function, FUNCTIONS)
-    names = {path[0] for path in paths}.intersection(_parameters(function))
+    names = {path[0] for path in paths}.intersection(parameters_of(function))
     arguments = called.file.definitions.arguments
     return [item for name in sorted(names) for item in arguments.of_call(call, function, name)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.names import Names
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.passed_arguments import arguments_given, defaults_of
 from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
 
 FORWARD = "forward"
@@ -78,13 +78,8 @@ class TrainingForwards:
 
 
 def _off_by_default(function: FunctionNode) -> set[str]:
-    arguments = function.args
-    plain = [*arguments.posonlyargs, *arguments.args]
-    defaults = [
-        *zip(reversed(plain), reversed(arguments.defaults), strict=False),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    return {item.arg for item, default in defaults if isinstance(default, ast.Constant) and not default.value}
+    defaults = defaults_of(function).items()
+    return {name for name, default in defaults if isinstance(default, ast.Constant) and not default.value}
 
 
 def _is_on(given: ast.expr | None) -> bool:

@@ -23,7 +23,8 @@ def is_tensor(index: SemanticIndex, loaded: ast.expr, depth: int = 0) -> bool:
     """
     if depth > _DEPTH:
         return False
-    if _meets_tensor(index, loaded) or (_is_asked(index, loaded) and (depth < 2 or not _is_of_array(index, loaded))):
+    members = _OF_TENSORS if depth < 2 else _OF_TENSORS - _OF_ARRAYS
+    if _meets_tensor(index, loaded) or _is_asked(index, loaded, members):
         return True
     return any(is_tensor(file, use, depth + 1) for file, use in _handed_on(index, loaded))
 
@@ -48,14 +49,9 @@ def are_tensors(index: SemanticIndex, target: ast.Name) -> bool:
     return any(_has_element_asked(index, use) for use in index.names.loads_of(target))
 
 
-def _is_asked(index: SemanticIndex, use: ast.expr) -> bool:
+def _is_asked(index: SemanticIndex, use: ast.expr, members: frozenset[str] = _OF_TENSORS) -> bool:
     parent = index.parent(use)
-    return isinstance(parent, ast.Attribute) and parent.attr in _OF_TENSORS
-
-
-def _is_of_array(index: SemanticIndex, use: ast.expr) -> bool:
-    parent = index.parent(use)
-    return isinstance(parent, ast.Attribute) and parent.attr in _OF_ARRAYS
+    return isinstance(parent, ast.Attribute) and parent.attr in members
 
 
 def _meets_tensor(index: SemanticIndex, use: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
+from tpulint.semantic.collating import collating_functions, with_called
 from tpulint.semantic.drawn_numbers import draws_one
 from tpulint.semantic.outside import STEP
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
@@ -35,7 +35,7 @@ def drawn_images(ctx: FileContext) -> Iterator[Finding]:
     """Sizes that are drawn for each batch, of batches that come to the device."""
     index = ctx.index
     told: set[ast.AST] = set()
-    for function, turn in _collating(index):
+    for function, turn in collating_functions(index):
         parts = list(with_called(index, function, set()))
         if any(_has_other_size(index, part) for part in parts):
             continue
@@ -45,23 +45,14 @@ def drawn_images(ctx: FileContext) -> Iterator[Finding]:
             if draw is None:
                 continue
             told.add(call)
+            batch = "training batch" if turn == STEP else turn
             yield ctx.finding(
                 call,
-                f"each {turn} is brought to a size from Python's `{ctx.text(draw)}`: each size is another graph to "
+                f"each {batch} is brought to a size from Python's `{ctx.text(draw)}`: each size is another graph to "
                 "compile",
                 certainty=Certainty.LIKELY,
                 related=((index.span(draw), "drawn here"),),
             )
-
-
-def _collating(index: SemanticIndex) -> Iterator[tuple[Collating, str]]:
-    for loader, turn in collating_loaders(index):
-        yield from ((function, _batch(turn)) for function in collate_functions(index, loader))
-    yield from ((function, _batch(turn)) for function, turn in collating_for_others(index))
-
-
-def _batch(turn: str) -> str:
-    return "training batch" if turn == STEP else turn
 
 
 def _has_other_size(index: SemanticIndex, function: Collating) -> bool:
