@@ -9,7 +9,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, starts_base
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values import beside_none
 from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapped_modules import wrapped
 
@@ -184,9 +184,7 @@ def parameter_in(file: SemanticIndex, value: ast.expr, depth: int) -> Binding | 
 
     So is what is left out where nothing is given: ``model.to(device) if model is not None else None``.
     """
-    if isinstance(value, ast.IfExp) and (is_none(value.body) or is_none(value.orelse)):
-        value = value.orelse if is_none(value.body) else value.body
-    value = itself(wrapped(file.names, itself(value)))
+    value = itself(wrapped(file.names, itself(beside_none(value))))
     bindings = file.flow.reaching(value) if isinstance(value, ast.Name) and depth < _DEPTH else ()
     found: set[Binding | None] = set()
     for binding in bindings:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.passed_over import ENDS
+from tpulint.semantic.passed_over import ends_program
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
@@ -189,14 +189,11 @@ class Handovers:
 
     def _turns_down(self, condition: ast.If) -> bool:
         """``if n > 1 and not args.distributed: return``: what turns several devices down, and starts nothing itself."""
-        if not isinstance(condition.body[-1], ast.Return | ast.Raise) and not self._ends_program(condition.body[-1]):
+        last = condition.body[-1]
+        if not isinstance(last, ast.Return | ast.Raise) and not ends_program(self._index.names, last):
             return False
         starts = [place for _, place in self._index.moves.places(self._launch.call)]
         return not any(self._lies_in(place, condition.body) for place in starts)
-
-    def _ends_program(self, statement: ast.stmt) -> bool:
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        return isinstance(call, ast.Call) and self._index.qualified_name(call.func) in ENDS
 
     def _is_denied(self, node: ast.expr, statement: ast.stmt) -> bool:
         """Whether the test of a statement holds where one of its parts does not."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
-from tpulint.semantic.passed_over import ENDS
+from tpulint.semantic.passed_over import ends_program
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.worker_pools import runs_in_pools
@@ -252,9 +252,7 @@ class Launches:
 
     def _leaves(self, statement: ast.stmt) -> bool:
         """``return``, ``raise``, ``sys.exit()``"""
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        ends = isinstance(call, ast.Call) and self._names.qualified(call.func) in ENDS
-        return ends or isinstance(statement, ast.Return | ast.Raise)
+        return ends_program(self._names, statement) or isinstance(statement, ast.Return | ast.Raise)
 
     def _inner(self, call: ast.Call) -> list[ast.AST]:
         function = self._definitions.function_called(call)

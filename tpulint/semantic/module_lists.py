@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values import beside_none
 from tpulint.semantic.variables import itself
 
 _DEPTH = 6
@@ -45,7 +45,7 @@ class ModuleLists:
         if isinstance(node, ast.List | ast.Tuple):
             return self._written(node.elts, depth)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
-            return [_beside_none(node.elt)]
+            return [beside_none(node.elt)]
         node = itself(node)
         if isinstance(node, ast.Call):
             name = self._names.qualified(node.func)
@@ -224,10 +224,3 @@ def _is_written(names: Names, node: ast.expr) -> bool:
 
 def _is_like(node: ast.expr, text: str) -> bool:
     return ast.dump(node) == text.replace("ctx=Store()", "ctx=Load()")
-
-
-def _beside_none(element: ast.expr) -> ast.expr:
-    """``Loss()`` of ``Loss() if flag else None``, where it is run at all."""
-    if isinstance(element, ast.IfExp) and is_none(element.orelse):
-        return element.body
-    return element.orelse if isinstance(element, ast.IfExp) and is_none(element.body) else element

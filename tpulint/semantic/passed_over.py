@@ -17,6 +17,12 @@ ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 """Functions that end the program."""
 
 
+def ends_program(names: Names, statement: ast.stmt) -> bool:
+    """Whether a statement calls what ends the program: ``sys.exit()``."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and names.qualified(call.func) in ENDS
+
+
 class PassedOver:
     """Answers about one file."""
 
@@ -55,9 +61,7 @@ class PassedOver:
         """``raise``, ``sys.exit(1)``, ``assert False``"""
         if isinstance(statement, ast.Assert):
             return isinstance(statement.test, ast.Constant) and not statement.test.value
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        is_end = isinstance(call, ast.Call) and self._names.qualified(call.func) in ENDS
-        return is_end or isinstance(statement, ast.Raise)
+        return ends_program(self._names, statement) or isinstance(statement, ast.Raise)
 
     def _ends_loop(self, statement: ast.stmt, loop: ast.AST) -> bool:
         if isinstance(statement, ast.Return):

@@ -97,6 +97,13 @@ def is_none(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
+def beside_none(node: ast.expr) -> ast.expr:
+    """``Loss()`` of ``Loss() if flag else None``, and anything else itself."""
+    if isinstance(node, ast.IfExp) and (is_none(node.body) or is_none(node.orelse)):
+        return node.orelse if is_none(node.body) else node.body
+    return node
+
+
 def is_cpu(node: ast.expr) -> bool:
     """Whether an expression is the name of the host's device, as it is written: ``"cpu"``."""
     return isinstance(node, ast.Constant) and node.value == "cpu"

@@ -14,7 +14,7 @@ from tpulint.semantic.compared_devices import SEEDING
 from tpulint.semantic.device_counts import COUNTERS
 from tpulint.semantic.launches import SPAWN
 from tpulint.semantic.left_out import skips_test
-from tpulint.semantic.passed_over import ENDS
+from tpulint.semantic.passed_over import ends_program
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._lists_for_none import lists_for_none
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
@@ -311,10 +311,7 @@ def _holder(ctx: FileContext, node: ast.expr) -> ast.AST | None:
 
 
 def _ends_here(ctx: FileContext, statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Raise | ast.Return):
-        return True
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Call) and ctx.index.qualified_name(value.func) in ENDS
+    return isinstance(statement, ast.Raise | ast.Return) or ends_program(ctx.index.names, statement)
 
 
 def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
