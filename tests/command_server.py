@@ -65,5 +65,6 @@ def become(wish: dict[str, Any]) -> None:
 if __name__ == "__main__":
     load()
     warm_up()
-    become(runpy.run_path(str(FORKING))["serve"]())
-    runpy.run_module("tpulint", run_name="__main__", alter_sys=True)
+    forking = runpy.run_path(str(FORKING))
+    become(forking["serve"]())
+    forking["run_and_leave"](lambda: runpy.run_module("tpulint", run_name="__main__", alter_sys=True))

@@ -38,6 +38,7 @@ def become(wish: dict[str, Any]) -> None:
 if __name__ == "__main__":
     for module in HEAVY:
         importlib.import_module(module)
-    wish = runpy.run_path(str(FORKING))["serve"]()
+    forking = runpy.run_path(str(FORKING))
+    wish = forking["serve"]()
     become(wish)
-    runpy.run_path(wish["script"], run_name="__main__")
+    forking["run_and_leave"](lambda: runpy.run_path(wish["script"], run_name="__main__"))
