@@ -56,6 +56,11 @@ class SampleCounts:
         """Whether all samples are fewer than a batch holds, where the command line leaves its size as it is."""
         return self._is_one_batch(loader, by_default=True)
 
+    def fills_a_batch(self, loader: Loader) -> bool:
+        """Whether there are known to be samples enough for a batch."""
+        counted = self._counted(loader, by_default=True, is_likely=True)
+        return bool(counted) and all(size and count >= size for count, size in counted)
+
     def _is_one_batch(self, loader: Loader, by_default: bool) -> bool:
         counted = self._counted(loader, by_default, is_likely=True)
         return bool(counted) and all(size and count < size for count, size in counted)

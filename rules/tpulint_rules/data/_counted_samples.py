@@ -19,8 +19,11 @@ _ROUNDED = (
 _REASON = "Sums over the batches are divided by the number of all samples, those that are left out among them."
 
 
-def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) -> None:
-    """Divide by the samples in the full batches of a loader, where a file divides by ``len(loader.dataset)``."""
+def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader, may_keep: bool = False) -> None:
+    """Divide by the samples in the full batches of a loader, where a file divides by ``len(loader.dataset)``.
+
+    A loader that ``may_keep`` a batch that is not full says at run time whether it does.
+    """
     for count in _divisors(index, loader):
         named = _loader_named(index, loader, count)
         # Of a sampler each process may get a share only, and what is divided may be the sum over all of them.
@@ -30,7 +33,7 @@ def count_what_is_left(fix: FixBuilder, index: SemanticIndex, loader: Loader) ->
         name = index.text(named)
         text = f"len({name}) * {name}.batch_size"
         made = index.moves.creations.of(named)
-        if len(made) != 1 or made[0].path or made[0].node is not loader.call:
+        if may_keep or len(made) != 1 or made[0].path or made[0].node is not loader.call:
             text = f"{text} if {name}.drop_last else {index.text(count)}"
         is_whole = isinstance(index.parent(count), ast.AugAssign | ast.Call)
         fix.replace(count, text if is_whole else f"({text})")

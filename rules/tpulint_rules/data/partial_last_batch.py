@@ -13,6 +13,7 @@ from tpulint.semantic.loaders import Loader
 from tpulint.semantic.other_files import Definition, method
 from tpulint_rules.data._batch_rests import last_slice_handed_on, rest_handed_on
 from tpulint_rules.data._counted_samples import count_what_is_left
+from tpulint_rules.data._filled_batches import fills_batch
 from tpulint_rules.data._loader_phases import chosen_for_training, may_make_others, phases_trained
 from tpulint_rules.data._partial_batches import gives_others, is_given, is_left_out_by_loops, may_be_partial
 
@@ -75,8 +76,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             continue
         fix = ctx.fix("Leave out the partial batch", Applicability.UNSAFE, _LEFT_OUT)
         may_be_hidden = "drop_last" in (loader.arguments or {})
-        fix.set_argument(loader.call, "drop_last", trains or "True", may_be_hidden)
-        count_what_is_left(fix, ctx.index, loader)
+        filled = None if trains else fills_batch(ctx.index, loader)
+        fix.set_argument(loader.call, "drop_last", filled or trains or "True", may_be_hidden)
+        count_what_is_left(fix, ctx.index, loader, may_keep=filled is not None)
         if ctx.index.loaders.counts.fills_no_batch(loader):
             fix.lower(Applicability.DISPLAY, _NONE_LEFT)
         yield ctx.finding(loader.call, _MESSAGE, fix)
