@@ -51,7 +51,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 def _loaded_to_where_it_was(ctx: FileContext, call: ast.Call, name: str) -> Iterator[Finding]:
     """A file that is loaded without a place: tensors go back to the GPU that they were saved on."""
-    if not ctx.index.moves.has_device:
+    if not ctx.index.moves.has_device and not _saves_states(ctx):
         return
     is_copied = _is_state(ctx, call) or _is_moved_later(ctx, call)
     is_whole = not is_copied and is_module(ctx.index, call)
@@ -93,6 +93,14 @@ def _is_one_of_two(ctx: FileContext, call: ast.Call) -> bool:
         item.arg == "map_location" and not _goes_to_device(ctx, item.value)
         for other in others
         for item in other.keywords
+    )
+
+
+def _saves_states(ctx: FileContext) -> bool:
+    """Whether the file writes states of modules that are on the device in another file: it loads such ones."""
+    states = ctx.index.saved_states
+    return states.may_be_of_device and any(
+        states.holds(call.args[0]) for call in ctx.index.calls_to("torch.save") if call.args
     )
 
 
