@@ -486,6 +486,33 @@ def test_objects_sent_in_a_file_that_programs_import_which_join_a_group(
     agree(tmp_path, "TPU617", main=main, other=other, gathering=gathering, trains=TRAINS)
 
 
+@pytest.mark.parametrize(("backend", "is_told"), [("nccl", True), ("gloo", False)])
+def test_processes_that_run_a_function_of_another_file(tmp_path: Path, backend: str, is_told: bool) -> None:
+    main = f"""\
+        import torch
+        import groups
+        from groups import start
+
+        def train(rank):
+            torch.zeros(3).cuda()
+
+        for rank in range(4):
+            torch.multiprocessing.Process(target=start, args=(rank, train)).start(){"  # TPU601" * is_told}
+            torch.multiprocessing.Process(target=groups.name, args=(rank,)).start()
+        """
+    joined = f"""\
+        import torch
+
+        def start(rank, run):
+            torch.distributed.init_process_group("{backend}", rank=rank, world_size=4)
+            run(rank)
+
+        def name(rank):
+            return f"process {{rank}}"
+        """
+    agree(tmp_path, "TPU601", main=main, groups=joined)
+
+
 def test_processes_that_join_a_group_in_another_file(tmp_path: Path) -> None:
     """OpenNMT's way: `run(args, rank)` calls `distributed.start(rank)`, and trains by other files."""
     main = """\

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic import FunctionNode
+from tpulint.semantic import FUNCTIONS, FunctionNode
 from tpulint.semantic.launches import Launch
 from tpulint_rules.distributed._own_device import is_for_several
 from tpulint_rules.distributed._xla_launch import xla_launch
@@ -54,7 +55,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             yield ctx.finding(launch.call, _NOT_SHARED, certainty=Certainty.LIKELY)
 
     for call, functions in index.launches.started_by_hand():
-        if any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS):
+        is_for_gpus = any(_trains(ctx, function) for function in functions) and index.mentions(_GPU_WORDS)
+        if is_for_gpus or _trains_elsewhere(ctx, call):
             yield ctx.finding(call, _BY_HAND, certainty=Certainty.LIKELY)
     for call, functions in index.launches.run_in_pools():
         # Told once it is ported, too: the fixes of other rules leave the pool as it is.
@@ -83,6 +85,16 @@ def _joins_elsewhere(ctx: FileContext, launch: Launch) -> bool:
     function = launch.arguments.get("fn")
     found = None if launch.functions or function is None else ctx.index.imported.definition(function)
     return found is not None and found.file.process_groups.on_device
+
+
+def _trains_elsewhere(ctx: FileContext, started: ast.Call) -> bool:
+    """``Process(target=start)`` of a function that another file defines, which joins a group of the device."""
+    target = next((item.value for item in started.keywords if item.arg == "target"), None)
+    found = None if target is None else ctx.index.imported.definition(target)
+    if found is None or not isinstance(found.node, FUNCTIONS):
+        return False
+    groups = found.file.process_groups
+    return groups.on_device and any(found.file.tree.encloses(found.node, join.call) for join in groups.joins)
 
 
 def _trains(ctx: FileContext, function: FunctionNode) -> bool:
