@@ -14,6 +14,7 @@ from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.variables import last_name
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt, is_beside_moved
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere, calls_of_kept
+from tpulint_rules.distributed._conditional_moves import moved_at_times
 from tpulint_rules.distributed._dealt_dicts import is_dict_dealt, is_nest_dealt
 from tpulint_rules.distributed._parts_left import TEXTS, parts_left
 from tpulint_rules.distributed._wrapped_calls import Wrapped
@@ -140,6 +141,7 @@ def moves_for_others(ctx: FileContext, fix: FixBuilder, wrapper: ast.Call, wrapp
     is_hidden = not calls and not wrappers.calls_of(wrapper) and _is_put_away(ctx.index, target)
     is_left = is_hidden and not moves_tensors(ctx.index, wrapper)
     is_left |= any(_leaves_whole_batch(ctx, wrapper, call) for call in wrappers.calls_of(wrapper))
+    is_left |= any(moved_at_times(ctx, call) for call in wrappers.calls_of(wrapper))
     for file in dict.fromkeys(file for file, _ in calls):
         of_file = [call for other, call in calls if other is file]
         moved = {argument for argument, _ in inputs_left(file, of_file)}
