@@ -14,6 +14,7 @@ from tpulint.semantic.torch_facts import COPIES, MODULE_SELF_METHODS
 from tpulint.semantic.values import is_true
 from tpulint.semantic.variables import is_configuration, last_name
 from tpulint_rules.precision._chosen_halves import chosen_halves
+from tpulint_rules.precision._copied_weights import is_copied_weight
 from tpulint_rules.precision._float32_norms import casts_for_module, norms_in_float32
 from tpulint_rules.precision._half_classes import HALF_CLASS, half_classes
 from tpulint_rules.precision._host_arrays import goes_to_numpy
@@ -35,6 +36,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         for call, receiver in ctx.index.method_calls("half")
         if not (call.args or call.keywords or _is_right(ctx, call) or _is_own(ctx, receiver))
         and not (goes_to_numpy(ctx, call) or _is_cast_back(ctx, call) or _is_kept_copy(ctx, call))
+        and not is_copied_weight(ctx.index, call)
     ]
     # What meets a model in float16 is a tensor in float16: one changed without the other fails.
     with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
@@ -68,6 +70,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     named += chosen_halves(ctx, _FLOAT16)
     for node, name in named:
         if _is_right(ctx, node) or _casts_for_host(ctx, node) or _loads_on_host(ctx, node):
+            continue
+        if name in _FLOAT16 and is_copied_weight(ctx.index, ctx.index.parent(node)):
             continue
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         place = written_at(ctx.index, node)
