@@ -318,7 +318,7 @@ def test_the_cache_gives_back_all_that_is_known_of_calls(tmp_path: Path) -> None
         "Meter.update", "step", True, True, (("value", "TENSOR", "DEVICE"),), "train.py", ((0, "['x']"),), ((),),
         ("at",), ("rows",), ("mask",), (("net", place, "Net"),), ("**",), "step", True, True, True, ("gpu",),
         (("args", place, "device"),), True, ("state",), (("state", "model"),), ("net",), ("verbose",), True, True, True,
-        True, ("values",), True, ("log",), True, ("size",), ("images",),
+        True, ("values",), True, ("log",), True, ("size",), ("images",), (("prior", "Laplace"),),
     )  # fmt: skip
     assert len(call) == len(OutsideCall._fields)
     assert all(getattr(call, name) != default for name, default in OutsideCall._field_defaults.items())

@@ -218,6 +218,8 @@ class OutsideCall(NamedTuple):
     lasting: tuple[str, ...] = ()
     """Parameters that are given a tensor of the device which a variable keeps from turn to turn, where the file of the
     function resizes any."""
+    distributions: tuple[tuple[str, str], ...] = ()
+    """Parameters that are given a class of torch.distributions itself, with its name."""
 
 
 class OutgoingCall(NamedTuple):

@@ -41,6 +41,8 @@ class CallValues:
             known = self._named_call(name, node, depth)
             if known is not None:
                 return known
+        elif held := self._kinds.distribution_classes.held_by(node.func):
+            return self._of_distributions(held[0], node, depth)
         if isinstance(node.func, ast.IfExp):
             return self._of_either(node.func, node, depth)
         drawn = self._kinds.elements.drawn_from(node, depth)
@@ -239,7 +241,12 @@ class CallValues:
         """A distribution, which lives where its parameters do, or a divergence of two."""
         if last != "kl_divergence" and (not last[:1].isupper() or last.endswith("Transform")):
             return UNKNOWN
-        given = [self._kinds.value(item, depth) for item in values_given(node)]
+        given = [
+            self._kinds.content(item.value, None, depth)
+            if isinstance(item, ast.Starred)  # `Normal(*parameters)`
+            else self._kinds.value(item, depth)
+            for item in values_given(node)
+        ]
         sides = [value.side for value in given if value.kind in (Kind.TENSOR, Kind.DISTRIBUTION)]
         side = Side.DEVICE if Side.DEVICE in sides else Side.UNKNOWN if Side.UNKNOWN in sides else Side.HOST
         if not sides and any(value.kind is Kind.UNKNOWN for value in given):

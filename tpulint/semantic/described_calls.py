@@ -138,6 +138,9 @@ def described_call(index: SemanticIndex, call: ast.Call, definition: Definition,
             for name, item in given
             if turn and definition.file.source.has_any(_RESIZES) and are_on_device(values_kept(index, item))
         ),
+        distributions=tuple(
+            (name, kept) for name, item in given for kept in index.kinds.distribution_classes.named(item)
+        ),
     )
     return OutgoingCall(definition.file.source.path, outside)
 
@@ -179,7 +182,7 @@ def _object_called(call: ast.Call, first: list[ast.arg]) -> Iterator[tuple[str, 
 
 def tells_anything(call: OutsideCall) -> bool:
     """Whether a call that no loop makes in its turns says what its function is given."""
-    given = (call.arguments, call.classes, call.gpus, call.options, call.states, call.modules)
+    given = (call.arguments, call.classes, call.gpus, call.options, call.states, call.modules, call.distributions)
     return any(given) or call.is_quiet or call.trains_on_device
 
 

@@ -25,7 +25,7 @@ _START = "__init__"
 _DEPTH = 10
 """Classes above one another that an attribute is looked for in."""
 
-_Kept = tuple["SemanticIndex | None", ast.expr | None]
+Kept = tuple["SemanticIndex | None", ast.expr | None]
 """A value that a base class keeps, with its file where that is another; no value where nobody knows."""
 
 
@@ -95,7 +95,7 @@ class HandedObjects:
             if _method(base.node, _START) is None and len(bases) < _DEPTH:
                 bases += base.file.imported.bases_of(base.node)
 
-    def kept_by_base(self, node: ast.Attribute) -> Sequence[_Kept]:
+    def kept_by_base(self, node: ast.Attribute) -> Sequence[Kept]:
         """Values of ``self.x`` that a base class sets, of this file or another, with their file where it is another.
 
         What one of another file is given by ``super().__init__(model)``, or asks a method for, stands here.
@@ -103,7 +103,7 @@ class HandedObjects:
         owner = self._owner(node)
         return () if owner is None else self.kept_above(owner, node.attr)
 
-    def kept_above(self, owner: ast.ClassDef, attribute: str, depth: int = 0) -> Sequence[_Kept]:
+    def kept_above(self, owner: ast.ClassDef, attribute: str, depth: int = 0) -> Sequence[Kept]:
         """The same of an attribute of a class, which the base classes of its bases may set, each in its file."""
         for above in self._names.classes_above(owner)[1:]:
             here = [binding.value for binding in self._names.attribute_bindings(above, attribute)]
@@ -116,7 +116,7 @@ class HandedObjects:
             others = base.file.imported
             bound = base.file.names.attribute_bindings(base.node, attribute)
             values = [binding.value for binding in bound if not others.classes.is_elsewhere(binding.value)]
-            kept: Sequence[_Kept] = [(None, value) for value in values]
+            kept: Sequence[Kept] = [(None, value) for value in values]
             kept = kept or others.handed.kept_above(base.node, attribute, depth + 1)
             if kept:
                 return [origin for file, value in kept for origin in self._origins(owner, file or base.file, value)]
@@ -128,7 +128,7 @@ class HandedObjects:
         is_given = len(bindings) == 1 and bindings[0].kind == "parameter"
         return self._given_to_base(owner, bindings[0]) if is_given else None
 
-    def _origins(self, owner: ast.ClassDef, file: SemanticIndex, value: ast.expr | None) -> list[_Kept]:
+    def _origins(self, owner: ast.ClassDef, file: SemanticIndex, value: ast.expr | None) -> list[Kept]:
         """Where a value comes from that a base class of another file keeps, which is part of every object of a class.
 
         Of that file is what a class of this one does not give.

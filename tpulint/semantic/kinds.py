@@ -41,6 +41,7 @@ from tpulint.semantic.values import Value as Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic.distribution_classes import DistributionClasses
     from tpulint.semantic.own_optimizers import OwnOptimizers
     from tpulint.semantic.placed_elements import PlacedElements
     from tpulint.semantic.shape_numbers import ShapeNumbers
@@ -64,6 +65,7 @@ class Kinds:
         self._flow = flow
         self._definitions = definitions
         self._imported = imported
+        self._outside = outside
         self._memo: dict[ast.AST, Value] = {}
         self._bindings: dict[Binding, Value] = {}
         self._circles = Circles()
@@ -107,6 +109,15 @@ class Kinds:
         from tpulint.semantic.shape_numbers import ShapeNumbers
 
         return ShapeNumbers(self._tree, self._names, self._flow, self._definitions, self._imported)
+
+    @cached_property
+    def distribution_classes(self) -> DistributionClasses:
+        """Classes of distributions that are called by another name."""
+        from tpulint.semantic.distribution_classes import DistributionClasses
+
+        return DistributionClasses(
+            self._tree, self._names, self._flow, self._definitions, self._imported, self._outside
+        )
 
     # ---------------------------------------------------------------- expressions
 

@@ -284,6 +284,7 @@ def _handed_to(index: SemanticIndex, call: ast.Call) -> list[Definition]:
             and any(True for value in given for _ in classes_of(index, value))
         )
         or (_uses_modules(item) and any(index.kind(one) is Kind.MODULE for one in given))
+        or any(index.kinds.distribution_classes.named(value) for value in given)
         or (bool(given) and trains_on_device(index, function_run(item)))
     )
     return [run for run in runs if run is not None]

@@ -13,9 +13,8 @@ _ASKED = "the value is read and checked here too"
 
 
 def is_open(call: ast.Call) -> bool:
-    """Whether a call leaves it open that arguments are checked."""
-    is_said = any(item.arg in ("validate_args", None) for item in call.keywords)
-    return not is_said and not any(isinstance(item, ast.Starred) for item in call.args)
+    """Whether a call leaves it open that arguments are checked: ``Normal(*parameters)`` says nothing of it."""
+    return not any(item.arg in ("validate_args", None) for item in call.keywords)
 
 
 def checking(
@@ -26,8 +25,10 @@ def checking(
     certainty: Certainty = Certainty.CERTAIN,
 ) -> Finding:
     """The finding at the call that makes such an object."""
-    fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
-    fix.set_argument(call, "validate_args", "False")
+    fix = None
+    if not any(isinstance(item, ast.Starred) for item in call.args):  # which might end with the answer itself
+        fix = ctx.fix("Do not check the arguments", Applicability.UNSAFE, "Wrong arguments are no longer reported.")
+        fix.set_argument(call, "validate_args", "False")
     related = tuple((ctx.index.span(one), _ASKED) for one in asked)
     return ctx.finding(call, message, fix, certainty=certainty, related=related)
 

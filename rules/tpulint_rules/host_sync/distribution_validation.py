@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
+from tpulint.semantic.distribution_classes import class_of_torch
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.tree import is_super
 from tpulint.semantic.turn_code import EVALUATION, STEP
@@ -17,7 +18,6 @@ from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
 _PREFIX = "torch.distributions"
 _CHECKING = frozenset({"log_prob", "cdf"})
 """Methods that check what they are given."""
-_NOT_DISTRIBUTIONS = ("kl", "transforms", "constraints", "utils", "constraint_registry")
 _CHECKS_NOTHING = "Independent"
 """Leaves that to the distribution which it is made of: no transfer as it is made, samples or is asked (torch 2.9)."""
 
@@ -40,7 +40,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     policies = {owner for owner in owners if owner is not None and index.definitions.is_module_class(owner)}
     for call, name in made:
         # A policy that is asked in the steps is asked for actions too, in each step of its environment.
-        if call not in steps and index.tree.class_of(call) not in policies:
+        if call not in steps and (index.tree.class_of(call) not in policies or _shows_only(index, call)):
             continue
         yield _finding(ctx, call, name, STEP)
         told.add(call)
@@ -87,26 +87,34 @@ def _made(ctx: FileContext) -> Iterator[tuple[ast.Call, str]]:
     """Calls that make a distribution of what may be on the device and leave it open whether that is checked."""
     for call, name in _constructions(ctx.index):
         given = values_given(call)
-        if given and all(ctx.index.kind(item) is Kind.HOST for item in given):
+        if given and all(_is_of_host(ctx.index, item) for item in given):
             continue  # numbers of Python are checked on the host
         if is_open(call):
             yield call, name
+
+
+def _is_of_host(index: SemanticIndex, item: ast.expr) -> bool:
+    if isinstance(item, ast.Starred):
+        return index.kinds.content(item.value, None, 0).kind is Kind.HOST
+    return index.kind(item) is Kind.HOST
 
 
 def _constructions(index: SemanticIndex) -> Iterator[tuple[ast.Call, str]]:
     """Calls of the classes of torch, and of those derived from them: ``class FixedNormal(Normal)``."""
     derived: list[tuple[ast.ClassDef, str]] = []
     for node, name in index.references(_PREFIX):
-        parts = name.removeprefix(_PREFIX + ".").split(".")
-        if parts[0] in _NOT_DISTRIBUTIONS or not parts[-1][:1].isupper() or parts[-1].endswith("Transform"):
-            continue
+        named = class_of_torch(name)
         parent = index.parent(node)
-        if parts[-1] == _CHECKS_NOTHING:
+        if not named or named == _CHECKS_NOTHING:
             continue
         if isinstance(parent, ast.Call) and parent.func is node:
-            yield parent, parts[-1]
+            yield parent, named
         elif isinstance(parent, ast.ClassDef):
-            derived.append((parent, parts[-1]))
+            derived.append((parent, named))
+    for call in index.calls:
+        held = [one for one in index.kinds.distribution_classes.held_by(call.func) if one != _CHECKS_NOTHING]
+        if held:
+            yield call, held[0] if len(held) == 1 else index.text(call.func)
     for owner, name in derived:
         own = index.definitions.method(owner, "__init__") is not None
         for call in index.calls:
@@ -176,8 +184,14 @@ def _per_step(ctx: FileContext, call: ast.Call) -> bool:
         owner is not None
         and function is not None
         and ctx.index.definitions.is_module_class(owner)
+        and not _shows_only(ctx.index, call)
         and (function.name == "forward" or _calls_forward(ctx, function) or ctx.index.turn_code.runs_method(function))
     )
+
+
+def _shows_only(index: SemanticIndex, call: ast.Call) -> bool:
+    """Whether a method of a model leaves its training mode by itself: ``self.eval()``, then ``self.sample(64)``."""
+    return index.regions.evaluation.switches.is_behind_eval(call)
 
 
 def _calls_forward(ctx: FileContext, function: FunctionNode) -> bool:
