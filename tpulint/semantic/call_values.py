@@ -263,7 +263,10 @@ class CallValues:
                 return Value(Kind.TENSOR)
         if name.startswith("torch.") and last in facts.TORCH_FACTORIES:
             copied = self._copied(node.args[0], depth) if name in _OF_TENSORS and node.args else None
-            return copied or Value(Kind.TENSOR, self._kinds.default_side)
+            if copied is not None or self._kinds.default_side is Side.HOST:
+                return copied or Value(Kind.TENSOR, Side.HOST)
+            side = self._kinds.made_tensors.side(node, last)
+            return Value(Kind.TENSOR, side, certain=side is not Side.DEVICE)
         values: list[Value] = []
         for item in node.args:
             value = self._kinds.value(item, depth)

@@ -361,7 +361,7 @@ class ChangingNumbers:
         drawn = self._draw_kept(node, set_again)
         if drawn is not None:
             return drawn
-        if not added or set_again or not self._has_turns_apart():
+        if not added or set_again or not self._has_turns_apart() or self._index.kind(node) is Kind.TENSOR:
             return None
         return added[0].node
 

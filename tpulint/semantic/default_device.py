@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.outside import CONSTRUCTOR, NOW_AND_THEN, OutgoingCall, OutsideCall
 from tpulint.semantic.values import Kind, Side
@@ -15,11 +15,22 @@ from tpulint.semantic.values import Kind, Side
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.names import Names
+    from tpulint.semantic.tree import SyntaxTree
 
 _SETTERS = ("torch.set_default_tensor_type", "torch.set_default_device")
 _WORD = "set_default_"
 _PLACED = frozenset({"to", "cuda", "cpu", "numpy", "tolist", "item", "type", "type_as", "share_memory_", "pin_memory"})
 """Methods that say where a tensor lies, or take it to be on the host."""
+_MADE_THERE = frozenset({
+    "tensor", "as_tensor", "scalar_tensor", "zeros", "ones", "empty", "full", "eye", "empty_strided", "rand", "randn",
+    "randint", "randperm", "arange", "linspace", "logspace", "tril_indices", "triu_indices", "hann_window",
+    "hamming_window",
+})  # fmt: skip
+"""Functions of torch that make what they make on the default device, before a port and after it.
+
+Under ``torch.set_default_device``, ``torch.normal(0.0, 1.0, (2,))`` and ``torch.range`` make it on the host (2.9).
+"""
 _MOST_FILES = 30
 """Of a project that are told of a default."""
 
@@ -48,8 +59,7 @@ def files_told(index: SemanticIndex) -> Iterator[OutgoingCall]:
 
 def is_default(index: SemanticIndex) -> bool:
     """Whether tensors that are made without a device lie on the accelerator in this file, by it or another."""
-    setters = [call for setter in _SETTERS for call in index.calls_to(setter)]
-    if setter_of(index) or any(_is_accelerator(call) or _names_one(index, call) for call in setters):
+    if setter_of(index) or any(_chooses_one(index.names, call) for call in index.calls_to(*_SETTERS)):
         return True
     others = index.imported.files() if index.imported.knows_others else ()
     return any(map(sets_as_it_is_imported, others))
@@ -61,15 +71,60 @@ def sets_as_it_is_imported(file: SemanticIndex) -> bool:
         return False
     setters = (call for setter in _SETTERS for call in file.calls_to(setter) if file.tree.function_of(call) is None)
     run = (call for call in setters if not file.definitions.is_of_main(call))
-    return any(_is_accelerator(call) or _names_one(file, call) for call in run)
+    return any(_chooses_one(file.names, call) for call in run)
 
 
-def _names_one(index: SemanticIndex, setter: ast.Call) -> bool:
-    """``torch.set_default_device(device)`` of a variable that holds nothing but an accelerator."""
+def _chooses_one(names: Names, setter: ast.Call) -> bool:
+    """``torch.set_default_device("cuda")``, or that of a variable which holds nothing but the device of XLA."""
+    if _is_accelerator(setter):
+        return True
     given = setter.args[0] if setter.args else None
-    values = [binding.value for binding in index.names.bindings(given)] if isinstance(given, ast.Name) else [given]
-    names = [index.qualified_name(value.func) if isinstance(value, ast.Call) else None for value in values]
-    return bool(names) and all(name in ("torch_xla.device", "torch_xla.core.xla_model.xla_device") for name in names)
+    values = [binding.value for binding in names.bindings(given)] if isinstance(given, ast.Name) else [given]
+    made = [names.qualified(value.func) if isinstance(value, ast.Call) else None for value in values]
+    return bool(made) and all(name in ("torch_xla.device", "torch_xla.core.xla_model.xla_device") for name in made)
+
+
+class MadeTensors:
+    """Where tensors lie that calls of one file make without a device."""
+
+    def __init__(self, tree: SyntaxTree, names: Names, outside: Sequence[OutsideCall]) -> None:
+        self._tree = tree
+        self.is_told = any(call.function == CONSTRUCTOR for call in outside)
+        """Whether another file sets the default, in front of all that this one runs."""
+        self._setters = names.calls_to(*_SETTERS) if _WORD in tree.source.text else []
+        self._chosen = [call for call in self._setters if _chooses_one(names, call)]
+
+    def side(self, call: ast.Call, made_by: str) -> Side:
+        """``torch.rand(8)`` lies on the default device, ``torch.from_numpy(rows)`` on the host.
+
+        Nobody knows of tensors that are made before a default is set, as the samples of a data set, or under one that
+        is changed again.
+        """
+        if not self.is_told and not self._setters:
+            return Side.HOST
+        if made_by not in _MADE_THERE or _is_of_samples(self._tree, call):
+            return Side.UNKNOWN
+        if any(setter not in self._chosen and not self._stands_for_cpu(setter) for setter in self._setters):
+            return Side.UNKNOWN
+        function = self._tree.function_of(call)
+        is_set = self.is_told and function is not None
+        return Side.DEVICE if is_set or any(self._runs_before(one, call) for one in self._chosen) else Side.UNKNOWN
+
+    def _runs_before(self, setter: ast.Call, call: ast.Call) -> bool:
+        """Whether a program sets the default in front of a call: at its top, or in the function around the call."""
+        within, function = self._tree.function_of(setter), self._tree.function_of(call)
+        if within is function:
+            return self._tree.start(setter) < self._tree.start(call)
+        return within is None or (within.name == "main" and function is not None)
+
+    def _stands_for_cpu(self, setter: ast.Call) -> bool:
+        """Whether another default is that of machines without an accelerator: ``if use_cuda: ... else: setter``."""
+        child: ast.AST = setter
+        for ancestor in self._tree.ancestors(setter):
+            if isinstance(ancestor, ast.If) and child in ancestor.orelse:
+                return any(self._tree.encloses(one, chosen) for one in ancestor.body for chosen in self._chosen)
+            child = ancestor
+        return False
 
 
 def setter_of(index: SemanticIndex) -> str:
@@ -94,8 +149,11 @@ def constructions(index: SemanticIndex, setting: ast.Call | None = None) -> list
 
 def _makes_samples(index: SemanticIndex, call: ast.Call) -> bool:
     """Whether a data loader runs the call: samples are made on the host, and moved as a batch."""
-    function = index.tree.function_of(call)
-    name = getattr(function, "name", "")
+    return _is_of_samples(index.tree, call)
+
+
+def _is_of_samples(tree: SyntaxTree, call: ast.Call) -> bool:
+    name = getattr(tree.function_of(call), "name", "")
     return name in ("__getitem__", "__iter__") or "collate" in name
 
 

@@ -41,6 +41,7 @@ from tpulint.semantic.values import Value as Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic.default_device import MadeTensors
     from tpulint.semantic.distribution_classes import DistributionClasses
     from tpulint.semantic.own_optimizers import OwnOptimizers
     from tpulint.semantic.placed_elements import PlacedElements
@@ -109,6 +110,13 @@ class Kinds:
         from tpulint.semantic.shape_numbers import ShapeNumbers
 
         return ShapeNumbers(self._tree, self._names, self._flow, self._definitions, self._imported)
+
+    @cached_property
+    def made_tensors(self) -> MadeTensors:
+        """Tensors that are made without a device."""
+        from tpulint.semantic.default_device import MadeTensors
+
+        return MadeTensors(self._tree, self._names, self._outside)
 
     @cached_property
     def distribution_classes(self) -> DistributionClasses:
