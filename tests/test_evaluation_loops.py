@@ -337,6 +337,37 @@ def test_results_of_one_batch_that_are_added_up(tmp_path: Path, head: str, turn:
 
 
 @pytest.mark.parametrize(
+    ("kept", "outer", "mark"),
+    [
+        ("rows.append((sequence + mean).cpu().numpy())", "  # TPU302", "  # TPU101"),
+        ("rows.append(sequence)", "", ""),
+    ],
+)
+def test_batches_whose_sequences_a_model_goes_on_with(tmp_path: Path, kept: str, outer: str, mark: str) -> None:
+    train = f"""\
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda")
+        net = nn.Transformer(8, 2, 1, 1).to(device)
+        mean = torch.zeros(8).to(device)
+
+        def test(val_loader, steps):
+            net.eval()
+            rows = []
+            with torch.no_grad():
+                for x in val_loader:{outer}
+                    x = x.to(device)
+                    sequence = torch.zeros(4, 1, 8, device=device)
+                    for t in range(steps):  # TPU302
+                        sequence = torch.cat((sequence, net(x, sequence)[:, -1:]), 1)
+                    {kept}{mark}
+            return rows
+        """
+    agree(tmp_path, select="TPU101,TPU302", train=train)
+
+
+@pytest.mark.parametrize(
     ("asked", "behind"),
     [
         ("total /= torch.distributed.get_world_size()", "loss = reduced(out.mean())"),

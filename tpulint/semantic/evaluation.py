@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from tpulint.semantic.batch_functions import BatchFunctions
 from tpulint.semantic.batch_loops import BatchLoops
@@ -20,6 +20,8 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
 from tpulint.semantic.walks import goes_along
+
+_READS = frozenset({"item", "numpy", "cpu", "tolist"})
 
 
 class Evaluation:
@@ -62,8 +64,27 @@ class Evaluation:
             candidates = [loop for loop in candidates if self._draws_nothing(loop, step_loops)]
         found = [loop for loop in candidates if self._evaluates(loop, step_loops)]
         within = {outer: loop for loop in found for outer in self._tree.ancestors(loop)}
-        beside = [loop for loop in found if loop not in within or self.batches.is_beside(loop, within[loop])]
+        beside = [loop for loop in found if loop not in within or self._is_apart(loop, within[loop])]
         return [loop for loop in beside if not (self.batches.goes_through_few(loop) and self._is_within(loop, beside))]
+
+    def _is_apart(self, loop: LoopNode, inner: LoopNode) -> bool:
+        """Whether a loop evaluates beside one that it runs in each of its turns.
+
+        So where it reads what a model made of one batch step by step: ``rows.append(sequence.cpu())``.
+        """
+        if self.batches.is_beside(loop, inner):
+            return True
+        takes_batches = self.batches.takes_batches(loop) and not self.batches.takes_batches(inner)
+        return takes_batches and self._carried.by_module(inner) and any(map(self._reads, self._calls_of(loop)))
+
+    def _calls_of(self, loop: LoopNode) -> Iterator[ast.Call]:
+        """The calls that a loop makes itself, and no loop within it."""
+        calls = self._tree.nodes_in(loop, ast.Call, functions=False)
+        return (call for call in calls if self._tree.loop_of(call) is loop)
+
+    def _reads(self, call: ast.Call) -> bool:
+        func = call.func
+        return isinstance(func, ast.Attribute) and func.attr in _READS and self._kinds.is_on_device(func.value)
 
     def is_shut_out(self, loop: LoopNode) -> bool:
         """Whether a loop is none, whatever it runs: it takes one batch, ``...; break``, or stands in a unit test."""
