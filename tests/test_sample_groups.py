@@ -56,3 +56,52 @@ def test_samples_put_into_groups(tmp_path: Path) -> None:
 
 def test_a_sampler_may_balance_the_groups(tmp_path: Path) -> None:
     agree(tmp_path, "TPU202", main=GROUPS.format(more=", sampler=BalancedSampler(samples)", mark=""))
+
+
+LOOKED_UP = (
+    SETUP
+    + """
+    import collections
+
+    def known(rows):
+        found = collections.defaultdict(list)
+        for row in rows:
+            found[row[0], row[1]].append(row[2])
+        return found
+
+    def evaluate(rows):
+        tails = known(rows)
+        by_head = {}
+        one_each = {}
+        by_class = {}
+        given = {}
+        for head, relation, tail in rows:
+            by_head.setdefault(head, []).append(tail)
+            for n in range(4):
+                given.setdefault(relation, []).append(n)
+        for row in rows:
+            one_each.setdefault(row, []).append(1)
+        for name, label in rows:
+            by_class.setdefault(label, []).append(name)
+        with torch.no_grad():
+            for i in range(len(rows)):
+                row = rows[i]
+                scores = model(row[3].to(device))
+                others = tails[row[0], row[1]]
+                scores[others] = 0  # TPU201
+                scores[by_head[row[0]]] = 0  # TPU201
+                out = model(torch.tensor(by_head[row[0]]).to(device))  # TPU202
+                scores[by_head[3]] = 0
+                scores[one_each[row]] = 0
+                scores[by_class[row[0]]] = 0
+                scores[given[row[1]]] = 0
+                print(scores.argmax().item(), out.sum().item())
+
+    model.eval()
+    evaluate(samples)
+    """
+)
+
+
+def test_lists_that_were_grouped_before(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU201,TPU202", main=LOOKED_UP)

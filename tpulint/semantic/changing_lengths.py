@@ -10,6 +10,7 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.grouped_lists import looked_up_list
 from tpulint.semantic.grown_lists import added_in_turn
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.outside import qualified_in_file
@@ -183,6 +184,8 @@ class ChangingLengths:
             return self.of(node.value, depth + 1)
         key = key_of_samples(self._index, node.value) if isinstance(node.value, ast.Name) else None
         if key is not None:
+            return ChangingLength(node, key)
+        if (key := looked_up_list(self._index, node)) is not None:
             return ChangingLength(node, key)
         for item in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             if (meant := slice_meant(self._index, item)) is not None:
