@@ -66,3 +66,38 @@ def test_what_a_generator_has_left_is_made_a_batch(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU511", main=program)
+
+
+BROKEN_OFF = (
+    SETUP
+    + """
+    def batches(rows, size):
+        count = (len(rows) + (size - 1)) // size
+        for at in range({count}):{mark}
+            x = []
+            for i in range(size):
+                place = at * size + i
+                if place >= len(rows):
+                    break
+                x.append(rows[place])
+            {end}
+
+    for x in batches(rows, 16):
+        optimizer.zero_grad()
+        model(x.to(device)).mean().backward()
+        optimizer.step()
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "end", "is_told"),
+    [
+        ("count", "yield torch.stack(x)", True),
+        ("len(rows) // size", "yield torch.stack(x)", False),
+        ("count", "if len(x) == size: yield torch.stack(x)", False),
+    ],
+)
+def test_a_batch_is_left_where_there_are_no_more_samples(tmp_path: Path, count: str, end: str, is_told: bool) -> None:
+    program = BROKEN_OFF.format(count=count, end=end, mark="  # TPU511" * is_told)
+    agree(tmp_path, "TPU511", main=program)

@@ -17,6 +17,7 @@ from tpulint_rules.data._batch_sizes import (
     upper_ends,
     values_of,
 )
+from tpulint_rules.data._broken_off_batches import broken_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ def remainder(ctx: FileContext, loop: ast.AST, *, is_turn: bool) -> Remainder | 
     if isinstance(loop, ast.ListComp | ast.GeneratorExp):
         return _listed(ctx, loop)
     places = _places(ctx, loop)
+    if places is not None and isinstance(loop, ast.For) and counts_batches(ctx, places):
+        found = broken_off(ctx, loop)
+        if found is not None and not _stops_short(ctx, loop, left_out=found[0]):
+            return places, found[1]
     if places is None or _stops_short(ctx, loop) or _is_set_back(ctx, loop):
         return None
     slices = [
@@ -212,9 +217,9 @@ def _follows(ctx: FileContext, node: ast.expr, loop: ast.AST) -> bool:
     return False
 
 
-def _stops_short(ctx: FileContext, loop: ast.AST) -> bool:
-    """Whether the loop asks how long a batch is before it goes on, or hands it on."""
-    tests = ctx.index.tree.nodes_in(loop, ast.If, functions=False)
+def _stops_short(ctx: FileContext, loop: ast.AST, left_out: ast.If | None = None) -> bool:
+    """Whether the loop asks how long a batch is before it goes on, or hands it on; all questions but one count."""
+    tests = (test for test in ctx.index.tree.nodes_in(loop, ast.If, functions=False) if test is not left_out)
     return _asks_how_long(ctx, tests, ctx.text(loop.target) if isinstance(loop, ast.For | ast.AsyncFor) else "")
 
 
