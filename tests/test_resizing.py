@@ -85,3 +85,39 @@ def test_gradients_that_nobody_computes(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, select="TPU135", train=program)
+
+
+ASKED = (
+    SETUP
+    + """
+    class Table(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rows = nn.Parameter(torch.zeros(1, 4, 9))
+
+        def forward(self, x, length, kind):
+            rows = self.rows
+            if {asked}:
+                rows = F.interpolate(rows, size=length, mode="linear"){code}
+            return x + rows.mean()
+
+    table = Table().to(device)
+    optimizer = torch.optim.Adam(table.parameters())
+    for x in loader:
+        table(x.to(device), 9, kind).mean().backward()
+        optimizer.step()
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("self.rows.shape[2] != length", False),
+        ("length != rows.size(2)", False),
+        ("self.rows.shape[2] == length", True),
+        ("kind != 'plain'", True),
+    ],
+)
+def test_what_fits_is_not_resized(tmp_path: Path, asked: str, told: bool) -> None:
+    agree(tmp_path, "TPU135", main=ASKED.format(asked=asked, code="  # TPU135" * told))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tpulint.context import FileContext
 
@@ -12,6 +13,7 @@ _PLACE_OF_MODE = {**dict.fromkeys(RESIZING, 3), UPSAMPLE: 2}
 _NEAREST = "nearest"
 _ON_HOST = frozenset({"bicubic", "nearest-exact", "linear"})
 _GRADIENT_ON_HOST = frozenset({"trilinear"})
+_SIZES = re.compile(r"\.shape\b|\.size\(|\blen\(")
 _OF_IMAGES = 2
 """How many dimensions are resized of what has a program for `nearest`."""
 
@@ -20,11 +22,27 @@ def runs_on_host(ctx: FileContext, call: ast.Call, name: str) -> bool:
     """Whether what ``interpolate`` is asked for, or what ``nn.Upsample`` is made for, is computed on the host."""
     options = {item.arg: item.value.value for item in call.keywords if isinstance(item.value, ast.Constant)}
     mode = _mode(call, name)
-    return (
+    is_asked = (
         mode in _ON_HOST
         or options.get("antialias") is True
         or (mode == _NEAREST and _has_no_images(ctx) and not _is_given_sides_of_image(call))
     )
+    return is_asked and not _is_of_other_sizes(ctx, call)
+
+
+def _is_of_other_sizes(ctx: FileContext, call: ast.Call) -> bool:
+    """Whether a size is asked for first: ``if table.shape[0] != length:``, which never holds for what fits."""
+    function = ctx.index.function_of(call)
+    child: ast.AST = call
+    for holder in ctx.index.tree.ancestors(call):
+        if holder is function:
+            return False
+        test = holder.test if isinstance(holder, ast.If) and child in holder.body else None
+        is_other = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq)
+        if is_other and test is not None and _SIZES.search(ctx.text(test)):
+            return True
+        child = holder
+    return False
 
 
 def has_gradient_on_host(call: ast.Call, name: str) -> bool:
