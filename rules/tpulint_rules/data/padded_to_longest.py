@@ -13,6 +13,7 @@ from tpulint.semantic.loaders import Loader
 from tpulint.semantic.turn_code import STEP
 from tpulint.semantic.values import is_true
 from tpulint_rules.data._counted_padding import leave_where_counted
+from tpulint_rules.data._equal_samples import are_cut_to_one_length
 from tpulint_rules.data._open_paddings import MULTIPLE, PAD_SEQUENCE, is_open, pads_longest
 
 _COLLATORS = frozenset(
@@ -177,7 +178,7 @@ def _padding_calls(ctx: FileContext, function: FunctionNode | ast.Lambda, depth:
         name = index.qualified_name(node.func) or ""
         if name in _FILLERS:
             return []
-        if name == PAD_SEQUENCE or pads_longest(ctx.index, node):
+        if (name == PAD_SEQUENCE and not are_cut_to_one_length(index)) or pads_longest(index, node):
             found.append(node)
         called = index.definitions.function_called(node)
         if called is not None and called is not function and depth < _DEPTH:
