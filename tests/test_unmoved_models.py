@@ -1,0 +1,72 @@
+"""Models that a script makes beside the one it trains, and leaves on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from marked_files import SETUP, agree
+
+PROGRAM = (
+    SETUP
+    + """
+    def beside(x):
+        small = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        out = small(x)
+        if out.max() > 3:
+            print("large")
+        return out.sum().item()
+
+    def given(net, x):
+        return net(x).sum().item()
+
+    def given_both(net, x):
+        return net(x).sum().item(){both}
+
+    def evaluate(net, batches):
+        total = 0
+        with torch.no_grad():
+            for x, y in batches:{evaluated}
+                total += net(x).sum()
+        return total
+
+    def move(net):
+        net.{part}to(device)
+
+    loader = torch.utils.data.DataLoader(samples, batch_size=8, drop_last=True)
+    tiny = nn.Linear(4, 4)
+    other = nn.Linear(4, 4)
+    move(other)
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+        print(beside(x), given(tiny, x), given_both(tiny, x), given_both(other, x))
+        out = tiny(x)
+        print(out.sum().item(), other(x).sum().item()){other}
+    evaluate(tiny, loader)
+    """
+)
+
+
+def test_models_that_stay_on_the_host(tmp_path: Path) -> None:
+    marks = {"both": "  # TPU101", "evaluated": "", "other": "  # TPU101"}
+    agree(tmp_path, "TPU101,TPU103,TPU302", main=PROGRAM.format(part="", **marks))
+    agree(tmp_path, "TPU101,TPU103,TPU302", main=PROGRAM.format(part="weight.", **marks))
+
+
+def test_what_is_moved_with_its_batches(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    def evaluate(net, batches):
+        total = 0
+        with torch.no_grad():
+            for x, y in batches:  # TPU302
+                total += net(x.to(device)).sum()
+        return total
+
+    tiny = nn.Linear(4, 4)
+    evaluate(tiny.cuda(), torch.utils.data.DataLoader(samples, batch_size=8, drop_last=True))
+    """
+    )
+    agree(tmp_path, "TPU302", main=program)
