@@ -33,11 +33,23 @@ class BatchMaker(NamedTuple):
     """The other loop, if it stands in the same file."""
 
 
+class BatchIterator(NamedTuple):
+    """The method ``__next__`` of a class, each call of which makes one batch for a loop."""
+
+    function: FunctionNode
+    turn: str
+    """What the turns of the loop are called."""
+    taker: LoopNode | None
+    """The loop, if it stands in the same file."""
+
+
 class BatchMakers:
     """All of one file. Data loaders are another matter."""
 
     def __init__(self, index: SemanticIndex) -> None:
         self._index = index
+        self.iterators: dict[FunctionNode, BatchIterator] = {}
+        """Methods ``__next__`` of classes of this file whose objects loops go through."""
         found: dict[LoopNode | Comprehension, BatchMaker] = {}
         for maker in self._makers():
             if maker.loop not in found or maker.turn == STEP:  # what trains first of all
@@ -61,6 +73,7 @@ class BatchMakers:
                 parts = [path for path in map(_places, paths) if path is not None]
                 for function in index.definitions.named(outside.function) if parts else ():
                     yield from self._in(function, turn, None, parts)
+                    self._note_iterator(index.tree.class_of(function), turn, None)
 
     def _for(self, taker: LoopNode, turn: str, functions: Iterable[FunctionNode]) -> Iterator[BatchMaker]:
         """What makes the batches of one loop."""
@@ -76,8 +89,19 @@ class BatchMakers:
             owner = None if function is not None else index.definitions.class_called(call)
             if owner is not None:
                 function = index.definitions.method(owner, "__iter__")
+                self._note_iterator(owner, turn, taker)
             if function is not None:
                 yield from self._in(function, turn, taker, (path,))
+
+    def _note_iterator(self, owner: ast.ClassDef | None, turn: str, taker: LoopNode | None) -> None:
+        """Note a class whose objects are iterators themselves: ``def __iter__(self): self.at = 0; return self``."""
+        start = None if owner is None else self._index.definitions.method(owner, "__iter__")
+        going = None if owner is None else self._index.definitions.method(owner, "__next__")
+        if start is None or going is None or (going in self.iterators and turn != STEP):
+            return
+        given = self._index.definitions.returned_by(start)
+        if given and all(isinstance(item, ast.Name) and item.id == "self" for item in given):
+            self.iterators[going] = BatchIterator(going, turn, taker)
 
     def _calls_behind(
         self, source: ast.expr, path: tuple[int, ...], depth: int

@@ -10,6 +10,7 @@ from tpulint.model import Certainty, Finding
 from tpulint.semantic.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
 from tpulint_rules.data._loader_phases import chosen_for_training, phases_trained
+from tpulint_rules.data._next_batches import rest_of_next
 from tpulint_rules.data._partial_batches import is_left_out_by_loops, is_partial_unshuffled, may_be_partial
 
 
@@ -51,3 +52,7 @@ def _cut_by_hand(ctx: FileContext) -> Iterator[tuple[Remainder, ast.AST]]:
         found = remainder_made(ctx, maker) if maker.turn == EVALUATION else None
         if found is not None:
             yield found, maker.loop if maker.taker is None else maker.taker
+    for function, turn, taker in index.batch_makers.iterators.values():
+        rest = rest_of_next(ctx, function) if turn == EVALUATION else None
+        if rest is not None:
+            yield (rest, [rest]), function if taker is None else taker

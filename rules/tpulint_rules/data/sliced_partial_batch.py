@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.model import Applicability, Certainty, Finding
+from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import LOOPS, LoopNode
-from tpulint.semantic.batch_makers import BatchMaker
+from tpulint.semantic.batch_makers import BatchIterator, BatchMaker
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.data._batch_rests import rest_handed_on
 from tpulint_rules.data._batch_sizes import counts_batches
 from tpulint_rules.data._cut_batches import remainder, remainder_made
+from tpulint_rules.data._next_batches import rest_of_next
 
 _LEFT_OUT = "Up to one batch less one of the samples take no part in each epoch."
 _HELP = "pad the last batch and give the padding no weight in the loss, or leave it out"
@@ -42,14 +43,23 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if found is None or filled_by_draws(index, maker) is not None:
             continue
         places, slices = found
-        taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
         yield ctx.finding(
             places,
             f"the last batch{_made_by(maker)} may be smaller, and the training step is compiled again for its size",
             certainty=Certainty.LIKELY,
             help=_HELP,
-            related=((index.span(slices[0]), "the batch is cut here"), *taker),
+            related=((index.span(slices[0]), "the batch is cut here"), *_taker(ctx, maker)),
         )
+    for drawn in index.batch_makers.iterators.values() if index.tree.loops or index.outside else ():
+        cut = rest_of_next(ctx, drawn.function) if drawn.turn == STEP else None
+        if cut is not None:
+            yield ctx.finding(
+                cut,
+                f"the last batch{_made_by(drawn)} may be smaller, and the training step is compiled again for its size",
+                certainty=Certainty.LIKELY,
+                help=_HELP,
+                related=_taker(ctx, drawn),
+            )
     told: set[ast.AST] = set()
     for maker in index.batch_makers.all if index.tree.loops or index.outside else ():
         rest = None
@@ -57,14 +67,13 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             rest = rest_handed_on(index, maker.function)
         if rest is not None and rest not in told:
             told.add(rest)
-            taker = () if maker.taker is None else ((index.span(maker.taker), "the loop that takes the batches"),)
             yield ctx.finding(
                 rest.body[0],
                 f"what is left is the last batch{_made_by(maker)}, "
                 "and the training step is compiled again for its size",
                 certainty=Certainty.LIKELY,
                 help=_HELP,
-                related=taker,
+                related=_taker(ctx, maker),
             )
 
 
@@ -77,8 +86,12 @@ def _step_loops(ctx: FileContext) -> list[LoopNode]:
     ]
 
 
-def _made_by(maker: BatchMaker) -> str:
+def _made_by(maker: BatchMaker | BatchIterator) -> str:
     return "" if maker.function is None else f" that `{maker.function.name}` makes"
+
+
+def _taker(ctx: FileContext, maker: BatchMaker | BatchIterator) -> tuple[tuple[Span, str], ...]:
+    return () if maker.taker is None else ((ctx.index.span(maker.taker), "the loop that takes the batches"),)
 
 
 def _is_shuffled(ctx: FileContext, cut: ast.Subscript | ast.Call) -> bool:
