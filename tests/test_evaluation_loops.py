@@ -368,6 +368,43 @@ def test_batches_whose_sequences_a_model_goes_on_with(tmp_path: Path, kept: str,
 
 
 @pytest.mark.parametrize(
+    ("computed", "outer", "mark"),
+    [
+        ("criterion(head(torch.cat(parts)), y)", "  # TPU302", "  # TPU104"),
+        ("torch.cat(parts).mean()", "", ""),  # the loop computes nothing of its own by a model
+    ],
+)
+def test_what_is_gathered_of_one_bag_is_computed_by_another_model(
+    tmp_path: Path, computed: str, outer: str, mark: str
+) -> None:
+    train = f"""\
+        import torch
+        from torch import nn
+
+        device = torch.device("cuda")
+        body = nn.Linear(4, 4).to(device)
+        head = nn.Linear(4, 2).to(device)
+        criterion = nn.CrossEntropyLoss()
+
+        def test(bags, y, repeats, chunks):
+            body.eval()
+            head.eval()
+            total = 0.0
+            with torch.no_grad():
+                for bag in bags:
+                    bag = bag.to(device)
+                    for repeat in range(repeats):{outer}
+                        parts = []
+                        for chunk in chunks:  # TPU302
+                            parts.append(body(bag.index_select(0, chunk.to(device))))
+                        loss = {computed}
+                        total += loss.item(){mark}
+            return total
+        """
+    agree(tmp_path, select="TPU104,TPU302", train=train)
+
+
+@pytest.mark.parametrize(
     ("asked", "behind"),
     [
         ("total /= torch.distributed.get_world_size()", "loss = reduced(out.mean())"),

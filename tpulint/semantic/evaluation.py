@@ -19,6 +19,7 @@ from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.outside import STEP, OutsideCall
 from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.variables import last_name
 from tpulint.semantic.walks import goes_along
 
 _READS = frozenset({"item", "numpy", "cpu", "tolist"})
@@ -70,12 +71,23 @@ class Evaluation:
     def _is_apart(self, loop: LoopNode, inner: LoopNode) -> bool:
         """Whether a loop evaluates beside one that it runs in each of its turns.
 
-        So where it reads what a model made of one batch step by step: ``rows.append(sequence.cpu())``.
+        So where it reads what a model made of one batch step by step, ``rows.append(sequence.cpu())``, or of all that
+        the inner loop gathered: ``loss = criterion(head(torch.cat(parts)), y)``, ``total += loss.item()``.
         """
         if self.batches.is_beside(loop, inner):
             return True
-        takes_batches = self.batches.takes_batches(loop) and not self.batches.takes_batches(inner)
-        return takes_batches and self._carried.by_module(inner) and any(map(self._reads, self._calls_of(loop)))
+        if not any(map(self._reads, self._calls_of(loop))):
+            return False
+        takes_batches = self.batches.takes_batches(loop)
+        if any(self.runs.is_run(call) for call in self._calls_of(loop)):
+            return not self._is_counted_out(loop)
+        return takes_batches and not self.batches.takes_batches(inner) and self._carried.by_module(inner)
+
+    def _is_counted_out(self, loop: LoopNode) -> bool:
+        """Whether the number of turns is written out, ``range(8)``: rounds, of which there are few."""
+        parts = () if isinstance(loop, ast.While) else (loop.iter, *self._tree.nodes_in(loop.iter, ast.Call))
+        ranges = (part for part in parts if isinstance(part, ast.Call) and last_name(part.func) == "range")
+        return any(all(isinstance(item, ast.Constant) for item in call.args) for call in ranges)
 
     def _calls_of(self, loop: LoopNode) -> Iterator[ast.Call]:
         """The calls that a loop makes itself, and no loop within it."""
