@@ -525,3 +525,39 @@ def test_what_is_run_through_others_reads_behind_the_boundary(
     (tmp_path / "main.py").write_text(text)
     tpulint("--select=TPU301", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
     assert (tmp_path / "main.py").read_text() == expected
+
+
+def test_a_function_that_a_turn_defines_updates_where_it_is_called(tmp_path: Path) -> None:
+    """Behind the last call of it, and not behind its definition."""
+    program = """\
+import torch
+import torch_xla
+
+device = torch_xla.device()
+model = torch.nn.Linear(8, 3).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i, (x, y) in enumerate(data):
+    x, y = x.to(device), y.to(device)
+
+    def go_back(loss):
+        if scaler is not None:
+            scaler(loss, optimizer, need_update=i % 2 == 0)
+        else:
+            loss.backward()
+            optimizer.step()
+
+    if i % 2:
+        with wait():
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            go_back(loss)
+    else:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        go_back(loss)
+    optimizer.zero_grad()
+    print(loss.item())
+"""
+    path = tmp_path / "train.py"
+    path.write_text(program)
+    tpulint("--fix", "--unsafe-fixes", "--select", "TPU301", "train.py", cwd=tmp_path)
+    told = "    optimizer.zero_grad()\n    print"
+    assert path.read_text() == program.replace(told, "    optimizer.zero_grad()\n    torch_xla.sync()\n    print")

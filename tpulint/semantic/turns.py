@@ -32,12 +32,10 @@ class Turns:
     def _find_places(self, loop: Step) -> list[ast.stmt]:
         events = [*loop.updates, *loop.manual_updates]
         functions = {self._tree.function_of(event) for event in events}
-        is_function = isinstance(loop.node, FUNCTIONS)
+        own = loop.node if isinstance(loop.node, FUNCTIONS) else self._tree.function_of(loop.node)
+        # A function that a turn defines updates where it is called, not where it stands.
         inside = [
-            event
-            for event in events
-            if self._tree.encloses(loop.node, event)
-            if not is_function or self._tree.function_of(event) is loop.node
+            event for event in events if self._tree.encloses(loop.node, event) if self._tree.function_of(event) is own
         ]
         if len(inside) == len(events):
             gated = self._gated_suite(loop, inside)
