@@ -111,3 +111,68 @@ def test_no_step_without_an_update(tmp_path: Path) -> None:
         wrapper(x.cuda(), backward=True)
     """
     _agree(tmp_path, False, False, program)
+
+
+def _with_unseen(folder: Path, program: str) -> None:
+    """A model of a library that nobody sees."""
+    setup = "import torch\n\nmodel = torch.nn.Linear(8, 1).cuda()\noptimizer = torch.optim.Adam(model.parameters())\n"
+    agree(folder, "TPU101,TPU301", train=setup + dedent(program))
+
+
+def test_a_wrapper_hands_on_that_it_is_asked_for(tmp_path: Path) -> None:
+    wrapper = (
+        WRAPPER
+        + """\
+
+class Outer(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.inner = Wrapper(model)
+
+    def forward(self, x, backward=False):
+        return self.inner(x, backward=backward)
+"""
+    )
+    program = """\
+    outer = Outer(nn.Linear(8, 1)).cuda()
+    optimizer = torch.optim.Adam(outer.parameters())
+    for i in range(100):  # TPU301
+        total = 0.0
+        for j in range(2):
+            total += outer(next(batches).cuda(), backward=True)
+        print(total.item())  # TPU101
+        torch.nn.utils.clip_grad_norm_(outer.parameters(), 0.5)
+        optimizer.step()
+        optimizer.zero_grad()
+    """
+    for is_elsewhere in (False, True):
+        folder = tmp_path / str(is_elsewhere)
+        folder.mkdir()
+        names = program if not is_elsewhere else "    from wrap import Outer\n" + program
+        _agree(folder, is_elsewhere, True, names, wrapper)
+
+
+def test_a_loop_that_clears_gradients_and_updates_is_one(tmp_path: Path) -> None:
+    """Whoever runs the backward pass: here a function that nobody sees."""
+    program = """\
+    for x in loader:  # TPU301
+        optimizer.zero_grad()
+        loss = model(x.cuda()).mean()
+        go_back(loss)
+        optimizer.step()
+        print(loss.item())  # TPU101
+    """
+    _with_unseen(tmp_path, program)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "model(x.cuda())\n    optimizer.step()",  # whose gradients?
+        "optimizer.zero_grad()\n    optimizer.step()\n    schedule.step()",
+        "with torch.no_grad():\n        model(x.cuda())\n    optimizer.zero_grad()\n    optimizer.step()",
+        "optimizer.zero_grad()\n    model(x.cuda())\n    other.step(1)",
+    ],
+)
+def test_a_loop_that_does_not_is_none(tmp_path: Path, turn: str) -> None:
+    _with_unseen(tmp_path, f"for x in loader:\n    {turn}\n")

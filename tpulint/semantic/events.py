@@ -212,6 +212,17 @@ class EventMap:
                 else:
                     self._collect_written_out(attribute)
         self._collect_loops()
+        for loop, events in list(self._direct.items()):
+            if events.updates and isinstance(loop, LOOPS) and not self._summary(loop, ()).backwards:
+                self._collect_unseen(loop, events)
+
+    def _collect_unseen(self, loop: LoopNode, events: Events) -> None:
+        """Note the backward pass of a loop that updates without one in sight: the call of its model runs it."""
+        from tpulint.semantic.unseen_backwards import UnseenBackwards
+
+        call = UnseenBackwards(self._tree, self._kinds, self._modes).of(loop, events.updates)
+        if call is not None:
+            self._events(call).backwards.append(call)
 
     def _collect_left(self, owner: str, method: str) -> None:
         """Note ``losses = self.step(batch)`` of a class whose derived classes run the backward pass in that method."""
