@@ -1,4 +1,4 @@
-"""Devices that options hold, and that a file with checkpoints is handed."""
+"""Devices that options hold, and that other files are handed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import tpulint
+from marked_files import agree
 
 MAIN = """\
 import torch
@@ -49,3 +50,57 @@ def test_checkpoints_that_are_loaded_to_it(tmp_path: Path, at: str, given: str, 
     text = (tmp_path / "store.py").read_text()
     assert ('map_location="cpu"' in text) is is_told
     assert ("xm.save(" in text) is is_told
+
+
+OPTIONS = """\
+import argparse
+
+
+def get_parser():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--device", default={default})
+    return parser
+"""
+TRAIN = """\
+import torch
+from options import get_parser
+
+
+def main(args):
+    device = torch.device(args.device)
+    net = torch.nn.Linear(4, 1).to(device)
+    if {asked} == "cuda":{mark}
+        print("a GPU")
+    net(torch.ones(4, device=device))
+
+
+if __name__ == "__main__":
+    main(get_parser().parse_args())
+"""
+SUBMIT = """\
+import argparse
+import train
+
+
+def read():
+    parser = argparse.ArgumentParser("submit", parents=[train.get_parser()])
+    parser.add_argument("--nodes", default=8)
+    return parser.parse_args()
+
+
+train.main(read())
+"""
+
+
+@pytest.mark.parametrize("submit", [SUBMIT, SUBMIT.replace("main(read())", "main(unknown())")])
+def test_options_of_several_scripts_that_run_one_function(tmp_path: Path, submit: str) -> None:
+    """Each with options that it parses itself, or of which nothing is known."""
+    options = OPTIONS.format(default='"cuda"').replace('"cuda")', '"cuda")  # TPU001')
+    train = TRAIN.format(asked="args.device", mark="  # TPU001")
+    agree(tmp_path, "TPU001", options=options, train=train, submit=submit)
+
+
+@pytest.mark.parametrize(("default", "asked"), [('"cpu"', "args.device"), ('"cuda"', "args.kind")])
+def test_options_that_name_no_device_of_cuda(tmp_path: Path, default: str, asked: str) -> None:
+    train = TRAIN.replace("args.device", asked).format(asked=asked, mark="")
+    agree(tmp_path, "TPU001", options=OPTIONS.format(default=default), train=train, submit=SUBMIT)

@@ -261,14 +261,15 @@ class DeviceFlow:
         """``args.device`` of options that another file parses, where it names a device of CUDA, or of XLA by now."""
         if not self._index.imported.knows_others:
             return False
-        from tpulint.semantic.parsed_options import file_of_options
+        from tpulint.semantic.parsed_options import files_of_options
 
-        path = file_of_options(self._index, node.value)
-        other = None if path is None else self._index.imported.file(path)
-        if other is None:
-            return False
-        flow = other.devices.flow
-        return any(_is_xla(other, value) or flow.derives(value) for value in flow.variables.stores(node))
+        others = map(self._index.imported.file, files_of_options(self._index, node.value))
+        return any(
+            _is_xla(other, value) or other.devices.flow.derives(value)
+            for other in others
+            if other is not None
+            for value in other.devices.flow.variables.stores(node)
+        )
 
     def _is_given(self, binding: Binding, part: str = "") -> bool:
         """Whether calls in other files give a device for a parameter, or in it, that they call by CUDA's name."""

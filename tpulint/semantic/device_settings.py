@@ -41,7 +41,10 @@ def _settings(index: SemanticIndex) -> Iterator[tuple[str, str]]:
 
     for call in index.calls:
         for given in _devices_given(index, call):
-            found = _variable(index, given) or _option(index, given) or _function(index, given)
+            found = _variable(index, given)
+            options = [] if found is not None else list(_options(index, given))
+            yield from options
+            found = found if found is not None or options else _function(index, given)
             if found is not None:
                 yield found
     yield from ((path, option(name)) for path, name in device_options_unpacked(index))
@@ -68,14 +71,12 @@ def _variable(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
     return (paths.pop(), attribute(given.attr)) if len(paths) == 1 else None
 
 
-def _option(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
-    """The file that parses the option whose value is given, ``args.device``, and the name of the option."""
-    if not isinstance(given, ast.Attribute):
-        return None
-    from tpulint.semantic.parsed_options import file_of_options
+def _options(index: SemanticIndex, given: ast.expr) -> Iterator[tuple[str, str]]:
+    """The files that parse the option whose value is given, ``args.device``, and the name of the option."""
+    if isinstance(given, ast.Attribute):
+        from tpulint.semantic.parsed_options import files_of_options
 
-    path = file_of_options(index, given.value)
-    return None if path is None else (path, option(given.attr))
+        yield from ((path, option(given.attr)) for path in sorted(files_of_options(index, given.value)))
 
 
 def _function(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:

@@ -32,6 +32,23 @@ def file_of_options(index: SemanticIndex, node: ast.expr, depth: int = 0) -> str
     return known[node]
 
 
+def files_of_options(index: SemanticIndex, node: ast.expr) -> set[str]:
+    """The files whose options a value may hold: several, where those that call a function each parse their own."""
+    found, seen, rest = set(), set(), [node]
+    while rest:
+        item = rest.pop()
+        one = file_of_options(index, item)
+        if one is not None:
+            found.add(one)
+            continue
+        bindings = index.flow.made(item) if isinstance(item, ast.Name) else ()
+        if len(bindings) == 1 and bindings[0].kind == "parameter" and bindings[0].node not in seen:
+            seen.add(bindings[0].node)
+            found |= _told(index, bindings[0])
+            rest += _given_here(index, bindings[0])
+    return found
+
+
 def _find(index: SemanticIndex, node: ast.Name | ast.Attribute | ast.Call, depth: int) -> str | None:
     if isinstance(node, ast.Call):
         return _file_of_call(index, node, depth)
@@ -108,20 +125,28 @@ def _file_of_parser(index: SemanticIndex, method: ast.expr) -> str | None:
 
 def _file_given(index: SemanticIndex, binding: Binding, depth: int) -> str | None:
     """What calls, here or in other files, give for a parameter."""
+    here = _given_here(index, binding)
+    given = {*_told(index, binding), *(file_of_options(index, one, depth + 1) for one in here)}
+    return given.pop() if len(given) == 1 else None
+
+
+def _given_here(index: SemanticIndex, binding: Binding) -> list[ast.expr]:
+    """What calls of this file give for a parameter."""
     function = binding.statement
-    if not isinstance(function, FUNCTIONS):
-        return None
-    name = qualified_in_file(index.tree, function)
-    given: set[str | None] = {
+    return index.definitions.arguments.of(function, binding.name) if isinstance(function, FUNCTIONS) else []
+
+
+def _told(index: SemanticIndex, binding: Binding) -> set[str]:
+    """The files whose options calls of other files give for a parameter."""
+    function = binding.statement
+    name = qualified_in_file(index.tree, function) if isinstance(function, FUNCTIONS) else None
+    return {
         path
         for call in index.outside
         if call.function == name
         for parameter, path, _ in call.options
         if parameter == binding.name
     }
-    here = index.definitions.arguments.of(function, binding.name)
-    given |= {file_of_options(index, item, depth + 1) for item in here}
-    return given.pop() if len(given) == 1 else None
 
 
 def _path(index: SemanticIndex) -> str | None:
