@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.bindings import Binding, element_of, part_of
+from tpulint.semantic.contents import Key, key_of
 from tpulint.semantic.graph_parts import MASKS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.laid_out import LAYING_OUT, given_to_function, given_to_lambda
@@ -71,7 +72,7 @@ class Masks:
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, ast.Invert) and self.is_boolean(node.operand, depth + 1)
         if isinstance(node, ast.Subscript):
-            return self.is_boolean(node.value, depth + 1)
+            return self.is_boolean(node.value, depth + 1) or self._are_boolean(node.value, key_of(node), depth)
         if isinstance(node, ast.Attribute):
             if node.attr in _TURNED:
                 return self.is_boolean(node.value, depth + 1)
@@ -93,6 +94,11 @@ class Masks:
                 return all(self._binds_boolean(binding, depth + 1) for binding in made)
             return bool(bindings) and all(self._binds_boolean(binding, depth + 1) for binding in bindings)
         return isinstance(node, ast.Call) and self._gives_boolean(node, depth)
+
+    def _are_boolean(self, container: ast.expr, key: Key, depth: int) -> bool:
+        """Whether what a list or dict is has is boolean, ``masks["train"]``, ``for mask in masks.values()``."""
+        elements = self._index.kinds.contents.of(container, key)
+        return bool(elements) and all(self.is_boolean(element, depth + 1) for element in elements)
 
     def _is_tensor(self, binding: Binding) -> bool:
         return self._index.kinds.binding_value(binding).kind is Kind.TENSOR
@@ -119,10 +125,15 @@ class Masks:
             return False
         if binding.path and isinstance(value, ast.Call):
             return binding.kind == "assign" and self._gives_boolean_part(value, binding.path, depth)
+        part = element_of(binding) if binding.path and binding.kind == "assign" else None
+        if part is not None:  # `first, second = x > 0, x < 0`
+            return self.is_boolean(part, depth + 1)
         if binding.path:  # `rows, columns = mask.T`
             return binding.kind == "assign" and isinstance(value, ast.Attribute) and self.is_boolean(value, depth)
         if binding.kind == "augment":
             return self.is_boolean(value, depth)  # `mask &= other` of a mask, with its other bindings
+        if binding.kind == "loop":
+            return self._are_boolean(value, None, depth)
         return binding.kind == "assign" and self.is_boolean(value, depth)
 
     def _told_of(self, function: ast.FunctionDef, name: str) -> list[bool]:
