@@ -15,6 +15,7 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.passed_over import PassedOver
+from tpulint.semantic.shown_containers import ShownContainers
 from tpulint.semantic.tree import SyntaxTree
 
 COPIES = ("item", "tolist", "cpu", "numpy")
@@ -40,6 +41,7 @@ class How(Enum):
     COPY = "copied to the host"
     CAST = "made a Python number"
     FORMAT = "formatted"
+    PARTS = "formatted with the tensors in it"
     TRUTH = "asked whether it is true"
     NUMBER = "needed as a Python number"
     COMPARED = "compared by Python"
@@ -99,6 +101,7 @@ class Reads:
         self._flags = flags
         self._is_only_kept = is_only_kept
         self._implicit = ImplicitReads(names, flow, kinds, dimensions_of, is_moved)
+        self._shown = ShownContainers(tree, names, flow, kinds)
         self._passed_over = PassedOver(tree, names)
         self._memo: dict[ast.AST, list[Read]] = {}
 
@@ -178,14 +181,11 @@ class Reads:
             if compared is not None:
                 yield self._read(node, compared, How.COMPARED)
         elif isinstance(node, ast.FormattedValue):
-            if self.is_on_device(node.value):
-                yield self._read(node.value, node.value, How.FORMAT)
+            yield from self._formatted_part(node.value)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             if _is_format(node.left):
                 for part in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
-                    item = part.value if isinstance(part, ast.Starred) else part
-                    if self.is_on_device(item):
-                        yield self._read(item, item, How.FORMAT)
+                    yield from self._formatted_part(part.value if isinstance(part, ast.Starred) else part)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             yield from (self._read(node, item, How.NUMBER) for item in self._implicit.numbers_at(node))
         elif isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
@@ -255,8 +255,14 @@ class Reads:
             elif isinstance(inner, ast.List | ast.Tuple):
                 parts = list(inner.elts)
             for part in parts:
-                if self.is_on_device(part):
-                    yield self._read(part, part, How.FORMAT)
+                yield from self._formatted_part(part)
+
+    def _formatted_part(self, part: ast.expr) -> Iterator[Read]:
+        """A tensor that is made text, or a dictionary or list that is made text with those in it."""
+        if self.is_on_device(part):
+            yield self._read(part, part, How.FORMAT)
+        elif isinstance(part, ast.Name) and self._shown.has_tensors(part):
+            yield self._read(part, part, How.PARTS)
 
     def _moves_to_host(self, call: ast.Call, method: str) -> bool:
         """``x.to("cpu")``, ``x.type(torch.FloatTensor)``"""

@@ -12,4 +12,4 @@ from tpulint_rules.host_sync.tensor_read_in_step_loop import step_reads
 
 def check(ctx: FileContext) -> Iterator[Finding]:
     """Reads by ``print``, f-strings, logging, progress bars and writers."""
-    yield from step_reads(ctx, (How.FORMAT,))
+    yield from step_reads(ctx, (How.FORMAT, How.PARTS))
