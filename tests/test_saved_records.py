@@ -131,3 +131,39 @@ COPIED_IN_PLACE = """\
 
 def test_states_that_a_loop_copies_to_the_host(tmp_path: Path) -> None:
     agree(tmp_path, "TPU703", train=COPIED_IN_PLACE)
+
+
+PARTS_OF_STATES = """\
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 2).to("cuda")
+
+    def save_trained(path):
+        state = model.state_dict()
+        torch.save({name: weight for name, weight in state.items() if "adapter" in name}, path)  # TPU703
+
+    def save_renamed(path):
+        state = {}
+        for name, weight in model.state_dict().items():
+            state[name.removeprefix("module.")] = weight
+        torch.save({"model": state}, path)  # TPU703
+
+    def save_of_host(path):
+        torch.save({name: weight.cpu() for name, weight in model.state_dict().items()}, path)
+        state = {}
+        for name, weight in model.state_dict().items():
+            weight = weight.cpu()
+            state[name] = weight
+        torch.save(state, path)
+
+    def save_loaded(path):
+        torch.save({name: weight for name, weight in torch.load(path).items()}, path)
+
+    def save_sizes(path):
+        torch.save({name: weight.shape for name, weight in model.state_dict().items()}, path)
+"""
+
+
+def test_parts_of_states(tmp_path: Path) -> None:
+    agree(tmp_path, "TPU703", train=PARTS_OF_STATES)

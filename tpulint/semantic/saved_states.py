@@ -60,6 +60,8 @@ class SavedStates:
             )  # `data = {}`, `data["model"] = model.state_dict()`
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return node.slice.value in self.keys_of(node.value, depth + 1)
+        if isinstance(node, ast.DictComp):  # `{name: weight for name, weight in model.state_dict().items()}`
+            return isinstance(node.value, ast.Name) and self.holds(node.value, depth + 1)
         return False
 
     def _put_into(self, state: ast.Name) -> Iterator[ast.expr]:
@@ -190,6 +192,9 @@ class SavedStates:
         """Whether a variable holds it: by its value, or by what calls pass for a parameter, here or in other files."""
         if binding.kind == "assign" and not binding.path and binding.value is not None:
             return self.holds(binding.value, depth + 1)
+        if binding.kind == "loop" and binding.path == (1,) and isinstance(binding.value, ast.Call):
+            method = binding.value.func  # `for name, weight in state.items():`
+            return isinstance(method, ast.Attribute) and method.attr == "items" and self.holds(method.value, depth + 1)
         if binding.kind != "parameter" or not isinstance(binding.statement, FUNCTIONS):
             return False
         given = self._index.definitions.arguments.of(binding.statement, binding.name)
