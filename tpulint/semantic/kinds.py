@@ -24,6 +24,7 @@ from tpulint.semantic.hooks import Hooks
 from tpulint.semantic.host_only import HostOnly, may_set_default, speaks_of_devices
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.kept_tensors import KeptTensors
+from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.method_values import MethodValues
 from tpulint.semantic.module_tensors import ModuleTensors
 from tpulint.semantic.names import Names
@@ -197,6 +198,8 @@ class Kinds:
             if base.kind is Kind.HOST and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
                 return HOST
             found = self.content(node.value, key_of(node), depth)
+            if found.kind is Kind.UNKNOWN and self._is_list_made(node.value) and not isinstance(node.slice, ast.Slice):
+                return self.elements.element(node.value, (), depth + 1)  # `list(model.parameters())[0]`
             if found.kind is Kind.UNKNOWN and self._are_comparisons(node.slice) and self.is_on_device(node.slice):
                 # What a mask of the device is taken of lies there, too.
                 return Value(Kind.TENSOR, Side.DEVICE, certain=False)
@@ -204,6 +207,11 @@ class Kinds:
         if isinstance(node, ast.NamedExpr | ast.Starred | ast.Await):
             return self.value(node.value, depth)
         return UNKNOWN
+
+    def _is_list_made(self, node: ast.expr) -> bool:
+        """``list(model.parameters())``"""
+        is_call = isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Call)
+        return is_call and isinstance(node, ast.Call) and self._names.qualified(node.func) in LISTS
 
     def _are_comparisons(self, node: ast.expr) -> bool:
         """Whether an expression is the truth of a comparison, or a variable that is nothing else."""
