@@ -62,3 +62,44 @@ def test_what_leaves_in_front_of_a_launch(tmp_path: Path, end: str, told: bool) 
     """A branch that ends with `return` never meets the launch behind it."""
     _, after = ported(tmp_path, join=f"if is_shared:\n        {JOIN}", end=end)
     assert ("TPU611" in after) is told, after
+
+
+WORKERS = """\
+import os
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def main(args):
+    if args.url == "env://" and args.world_size == -1:
+        args.world_size = int(os.environ["WORLD_SIZE"])
+    {before}
+    gpus = torch.cuda.device_count()
+    if args.many:
+        args.world_size = gpus * args.world_size
+        {behind}
+        mp.spawn(work, nprocs=gpus, args=(gpus, args))
+    else:
+        work(args.gpu, gpus, args)
+
+
+def work(gpu, gpus, args):
+    if args.is_shared:
+        dist.init_process_group("nccl", init_method=args.url, world_size=args.world_size, rank=gpu)
+        torch.distributed.barrier()
+    net = torch.nn.Linear(4, 1).cuda(gpu)
+    print(net(torch.randn(64 // args.world_size, 4).cuda(gpu)).sum().item())
+"""
+SHARED = "args.is_shared = args.world_size > 1"
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_number_in_a_namespace_whose_test_is_made_before_it(tmp_path: Path, behind: bool) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(WORKERS.format(before="pass" if behind else SHARED, behind=SHARED if behind else "pass"))
+    tpulint("check", "program.py", "--fix", "--unsafe-fixes", cwd=tmp_path)
+    asked = 'init_method="xla://")\n        args.world_size = xr.world_size()\n'
+    assert (asked in file.read_text()) is not behind
+    assert ("mp.spawn(" in file.read_text()) is behind  # 0 processes would not join: the launch is left as a whole

@@ -79,7 +79,9 @@ class Handovers:
         ))  # fmt: skip
 
     def _says_how_many(self, attribute: str) -> bool:
-        """Whether an attribute is passed where the number of all processes belongs."""
+        """Whether an attribute is passed where the number of all processes belongs, or was until that was mended."""
+        if attribute in SAYS_HOW_MANY:
+            return True
         parents = [self._index.parent(load) for load in _attribute_loads(self._index, attribute)]
         return any(isinstance(parent, ast.keyword) and parent.arg in SAYS_HOW_MANY for parent in parents)
 

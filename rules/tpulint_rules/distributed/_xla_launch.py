@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FUNCTIONS, FunctionNode
-from tpulint.semantic.handovers import SAYS_HOW_MANY, Handovers
+from tpulint.semantic.handovers import SAYS_HOW_MANY, Handover, Handovers
 from tpulint.semantic.launches import SPAWN, Launch
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import is_true
@@ -150,13 +150,26 @@ def _ask_how_many(ctx: FileContext, fix: FixBuilder, handed: Handovers, drops: C
         join = next((join for join in joins if ctx.index.function_of(join.call) is function), None)
         if ctx.index.launches.is_only_launched(function, drops):
             fix.insert_at_start(function, "\n".join(assignments))
-        elif join is not None and not _decides(ctx, handed, function, ctx.index.statement_of(join.call)):
+            continue
+        place = None if join is None else ctx.index.statement_of(join.call)
+        behind = place is not None and not _decides(ctx, handed, function, place)
+        by_torchrun = ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://")
+        if place is not None and behind and (by_torchrun or not _makes_rank_before(ctx, handed, function, place)):
             # called directly as well, perhaps under torchrun: there the number is known when the group is joined
-            fix.insert_after(ctx.index.statement_of(join.call), "\n".join(assignments))
-        elif ctx.index.mentions(r"LOCAL_RANK|[\"']RANK[\"']|env://"):
+            fix.insert_after(place, "\n".join(assignments))
+        elif by_torchrun:
             fix.give_up()
         else:
             fix.insert_at_start(function, "\n".join(assignments))
+
+
+def _makes_rank_before(ctx: FileContext, handed: Handovers, function: FunctionNode, join: ast.stmt) -> bool:
+    """``rank = node * n_gpus + gpu`` ahead of the group that is joined."""
+    index, names = ctx.index, {known.arg for item in handed.items for _, known in item.parameters if not item.attribute}
+    first = [*function.args.posonlyargs, *function.args.args][:1]
+    loads = [node for name in names for node in index.tree.names_called(name) if index.function_of(node) is function]
+    early = [load for load in loads if index.span(load).end <= index.span(join).start]
+    return any(_is_part_of_rank(index.tree, load, first[0]) for load in early)
 
 
 def _decides(ctx: FileContext, handed: Handovers, function: FunctionNode, join: ast.stmt) -> bool:
@@ -165,16 +178,41 @@ def _decides(ctx: FileContext, handed: Handovers, function: FunctionNode, join: 
     Without it, 0 on a TPU machine, no process would.
     """
     index = ctx.index
-    parameters = {known.arg for item in handed.items for owner, known in item.parameters if owner is function}
+    numbers = [(item, known.arg) for item in handed.items for owner, known in item.parameters if owner is function]
     tests = [
         ancestor.test
         for ancestor in index.tree.ancestors(join)
         if isinstance(ancestor, ast.If) and index.tree.encloses(function, ancestor)
     ]
-    names = [node for test in tests for node in (test, *index.tree.inside(test)) if isinstance(node, ast.Name)]
+    nodes = [node for test in tests for node in (test, *index.tree.inside(test))]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
     values = [binding.value for name in names for binding in index.flow.reaching(name) if binding.kind == "assign"]
-    names += [node for value in values if value for node in index.tree.inside(value) if isinstance(node, ast.Name)]
-    return any(name.id in parameters for name in names)
+    nodes += [node for value in values if value for node in index.tree.inside(value)]
+    return any(_is_number(ctx, node, item, parameter) for node in nodes for item, parameter in numbers)
+
+
+def _is_number(ctx: FileContext, node: ast.AST, item: Handover, parameter: str) -> bool:
+    """Whether a part of a test is the number that is handed, or an entry of its namespace that is made of it."""
+    if isinstance(node, ast.Name):
+        user = ctx.index.parent(node)
+        return node.id == parameter and not (item.attribute and isinstance(user, ast.Attribute))
+    if not item.attribute or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    return node.value.id == parameter and (node.attr == item.attribute or _is_made_of(ctx, node, item.attribute))
+
+
+def _is_made_of(ctx: FileContext, entry: ast.Attribute, number: str) -> bool:
+    """``args.alone = args.world_size < 2`` behind ``args.world_size = n * args.world_size``, but not before it."""
+    counts, span, function_of = ctx.index.device_counts, ctx.index.span, ctx.index.function_of
+    for store in counts.attribute_stores(entry):
+        for node in ctx.index.tree.inside(store.value):
+            if isinstance(node, ast.Attribute) and node.attr == number:
+                counted = [one for one in counts.attribute_stores(node) if counts.is_multiple(one.value)]
+                counted += [one for one in counts.attribute_stores(node) if counts.is_count(one.value)]
+                here = [one for one in counted if function_of(one) is function_of(store)]
+                if len(here) < len(counted) or any(span(one).start < span(store).start for one in here):
+                    return True
+    return False
 
 
 def _is_of_machine(ctx: FileContext, function: FunctionNode, count: str) -> bool:
