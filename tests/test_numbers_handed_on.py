@@ -54,3 +54,30 @@ def test_numbers_that_functions_hand_on(joined: str, given: str, is_told: bool) 
     settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
     result = lint(SourceFile.from_text(text, "train.py"), settings, load())
     assert result.text == (text.replace("make(gpu, rows)", "make(torch_xla.device(), rows)") if is_told else text)
+
+
+DEFAULT = """\
+import torch
+import torch_xla
+
+
+def work(gpu, rows):
+    train(rows, device=gpu)
+
+
+def train(rows, device=None):
+    {asks}:
+        device = torch_xla.device()
+    return torch.tensor(rows).to(device)
+
+
+torch_xla.launch(work, args=([1, 2],))
+"""
+
+
+@pytest.mark.parametrize(("asks", "is_told"), [("if device is None", True), ("if device < 0", False)])
+def test_a_number_where_none_becomes_the_device(asks: str, is_told: bool) -> None:
+    text = DEFAULT.format(asks=asks)
+    settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text, "train.py"), settings, load())
+    assert result.text == (text.replace("device=gpu", "device=torch_xla.device()") if is_told else text)

@@ -159,9 +159,9 @@ class DeviceNumbers:
         """
         loads = [node for node in self._tree.names_called(name) if self._tree.encloses(function, node)]
         loads = [node for node in loads if isinstance(node.ctx, ast.Load)]
-        if any(map(self._indices.is_number, loads)):
-            return False  # told where it is used
         taken = [load for load in loads if self._takes_device(load) or self._hands_on_device(load, depth)]
+        if any(map(self._indices.is_number, taken)):
+            return False  # told where it is used
         rest = (load for load in loads if load not in taken)
         return bool(taken) and all(_asks_for_none(self._tree.parents[load]) for load in rest)
 
