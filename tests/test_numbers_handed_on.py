@@ -81,3 +81,36 @@ def test_a_number_where_none_becomes_the_device(asks: str, is_told: bool) -> Non
     settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
     result = lint(SourceFile.from_text(text, "train.py"), settings, load())
     assert result.text == (text.replace("device=gpu", "device=torch_xla.device()") if is_told else text)
+
+
+BRANCHES = """\
+import torch
+import torch.distributed as dist
+
+rank = dist.get_rank()
+if debug:
+    device = {other}
+else:
+    device = rank % torch.cuda.device_count()
+    {use}
+net = make(device=device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "use", "is_told"),
+    [
+        ('"cuda"', "pass", True),
+        ('torch.device("cuda")', "torch.cuda.set_device(device)", True),
+        ('"cpu"', "pass", True),
+        ("0", "pass", False),
+        ("find()", "pass", False),
+        ('"cuda"', "seed = device + 1", False),  # the number is needed
+    ],
+)
+def test_a_number_in_one_branch_and_a_device_in_the_other(other: str, use: str, is_told: bool) -> None:
+    text = BRANCHES.format(other=other, use=use)
+    settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
+    result = lint(SourceFile.from_text(text, "train.py"), settings, load())
+    assert ("device = torch_xla.device()\n" in result.text.partition("else:")[2]) is is_told
+    assert ("rank % torch" in result.text) is not is_told

@@ -53,6 +53,27 @@ class DeviceNumbers:
                 origin = self._device_number(argument)
                 yield argument if origin is None else origin, argument, False
         yield from self._indices_kept()
+        yield from self._numbers_beside_devices()
+
+    def _numbers_beside_devices(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+        """``device = rank % device_count()`` where the other branch says ``device = "cuda"``: a device as well.
+
+        What takes the one takes the other; what only the number reaches has to take it for a device.
+        """
+        stored = [node for node in self._tree.names if isinstance(node.ctx, ast.Store) and says_device(node.id)]
+        for target in stored if len(stored) > 1 else ():
+            statement = self._tree.parents[target]
+            value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+            if value is None or is_none(value) or not self._indices.is_number(value):
+                continue
+            bindings = self._index.names.bindings(target)
+            others = [one.value for one in bindings if one.value is not value and one.kind == "assign" and not one.path]
+            beside = [other for other in others if other is not None and not self._indices.is_number(other)]
+            if len(others) < len(bindings) - 1 or not beside or not all(map(self._is_device_itself, beside)):
+                continue
+            loads = self._index.names.loads_of(target)
+            if all(self._takes_device(load) for load in loads if self._indices.is_number(load)):
+                yield value, value, True
 
     def _indices_kept(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         """``device = x.get_device()`` that is only used as a device; else the places that such a variable is given to.
