@@ -58,11 +58,12 @@ def one_line(ctx: FileContext, node: ast.expr) -> str:
 
 
 def is_bounded(ctx: FileContext, node: ast.Subscript, lower: ast.expr, upper: ast.expr) -> bool:
-    """Whether a slice has its length, whatever the place: its end is a ``min`` already, or it is written.
+    """Whether a slice has its length, whatever the place: its end is a ``min`` already, or as many rows are written.
 
-    Where fewer rows are left than are written, the assignment fails.
+    Those are counted, ``queue[at : at + keys.shape[0]] = keys``, or go round: where fewer are left, it fails.
+    Of a fixed number, ``out[i : i + 8] = net(x[i : i + 8])``, the last part has fewer on both sides.
     """
-    if is_stored(ctx, node) and not _is_spread(ctx, node):
+    if is_stored(ctx, node) and not _is_spread(ctx, node) and (_tells_size(ctx, upper) or _goes_round(ctx, upper)):
         return True
     if _is_least(ctx, upper) or _counts_whole_parts(ctx, upper):
         return True
@@ -87,6 +88,13 @@ def _counts_whole_parts(ctx: FileContext, upper: ast.expr) -> bool:
         if isinstance(parts.op, ast.FloorDiv) and ast.unparse(upper) in ends and _tells_size(ctx, parts.left):
             return True
     return False
+
+
+def _goes_round(ctx: FileContext, upper: ast.expr) -> bool:
+    """``at = (at + 16) % 4096`` beside a slice that ends at ``at + 16``"""
+    wrapped = ctx.index.tree.nodes_in(ctx.index.function_of(upper) or ctx.index.tree.module, ast.BinOp)
+    end = ast.unparse(upper)
+    return any(isinstance(one.op, ast.Mod) and ast.unparse(one.left) == end for one in wrapped)
 
 
 def _is_spread(ctx: FileContext, node: ast.Subscript) -> bool:
