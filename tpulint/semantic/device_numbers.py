@@ -64,12 +64,15 @@ class DeviceNumbers:
         for target in stored if len(stored) > 1 else ():
             statement = self._tree.parents[target]
             value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-            if value is None or is_none(value) or not self._indices.is_number(value):
+            if value is None or is_none(value) or is_index_of_tensor(self._index, value):
+                continue
+            if not self._indices.is_number(value):
                 continue
             bindings = self._index.names.bindings(target)
             others = [one.value for one in bindings if one.value is not value and one.kind == "assign" and not one.path]
             beside = [other for other in others if other is not None and not self._indices.is_number(other)]
-            if len(others) < len(bindings) - 1 or not beside or not all(map(self._is_device_itself, beside)):
+            known = all(is_cpu(other) or self._is_device_value(other) for other in beside)
+            if len(others) < len(bindings) - 1 or not beside or not known:
                 continue
             loads = self._index.names.loads_of(target)
             if all(self._takes_device(load) for load in loads if self._indices.is_number(load)):
