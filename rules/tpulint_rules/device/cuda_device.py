@@ -194,7 +194,11 @@ def _choose_xla(ctx: FileContext, devices: Devices, left: Collection[ast.expr]) 
         elif site.role is Role.COMPARISON and tell_from_host(ctx, folding, node):
             continue
         elif site.role is Role.COMPARISON:
-            folding.replace(node, _name(ctx, node, ":0" if _is_compared_as_object(ctx, node) else ""))
+            text = _text_compared(ctx, node)
+            if text is not None and _may_have_no_number(ctx, text.args[0]):
+                folding.replace(text, f"{fix.use('torch', at=text)}.device({ctx.text(text.args[0])}).type")
+                text = None
+            folding.replace(node, _name(ctx, node, "" if text is None else ":0"))
             if (device := leaves_unseeded(ctx.index, node)) is not None:
                 folding.replace(device, f"{ctx.text(device)}.type")
         elif isinstance(node, ast.Call) and site.role is Role.GENERATOR:
@@ -306,12 +310,22 @@ def _name(ctx: FileContext, node: ast.expr, suffix: str = "") -> str:
     return f"{quote}xla{suffix}{quote}"
 
 
-def _is_compared_as_object(ctx: FileContext, node: ast.expr) -> bool:
-    """``str(device) == "cuda"``: the text of the XLA device has its number in it."""
+def _text_compared(ctx: FileContext, node: ast.expr) -> ast.Call | None:
+    """``str(device)`` of ``str(device) == "cuda"``: the text of the XLA device has its number in it."""
     parent = ctx.index.parent(node)
     if not isinstance(parent, ast.Compare) or not isinstance(parent.ops[0], ast.Eq | ast.NotEq):
-        return False
-    return any(
-        isinstance(s, ast.Call) and ctx.index.qualified_name(s.func) == "builtins.str"
-        for s in (parent.left, *parent.comparators)
-    )
+        return None
+    return next(
+        (
+            side for side in (parent.left, *parent.comparators)
+            if isinstance(side, ast.Call) and len(side.args) == 1
+            and ctx.index.qualified_name(side.func) == "builtins.str"
+        ),
+        None,
+    )  # fmt: skip
+
+
+def _may_have_no_number(ctx: FileContext, device: ast.expr) -> bool:
+    """Whether a device comes from who calls the function: ``"xla"``, ``torch.device("xla")``, or the device of XLA."""
+    bindings = ctx.index.flow.reaching(device) if isinstance(device, ast.Name) else ()
+    return any(binding.kind == "parameter" for binding in bindings)

@@ -68,9 +68,12 @@ def _own_methods(ctx: FileContext) -> Iterator[Finding]:
     """Calls of a module's own ``def cuda(self): super().cuda(); ...``, which moves more than torch's."""
     index = ctx.index
     for call, receiver in index.method_calls("cuda"):
-        owners = index.imported.classes_here(receiver, index)
+        itself = _class_of_itself(ctx, receiver)
+        owners = index.imported.classes_here(receiver, index) if itself is None else (Definition(index, itself),)
         own = methods(owners, "cuda")
-        if not is_super(receiver) and any(map(_moves_module, own)) and not index.devices.is_for_cuda(call):
+        if is_super(receiver) or (itself is not None and _moves(ctx, receiver)):
+            continue
+        if any(map(_moves_module, own)) and not index.devices.is_for_cuda(call):
             message = f"`{short(ctx.text(receiver), 40)}.cuda()` fails on a TPU machine, where no CUDA device exists"
             yield ctx.finding(call, message, help=_OWN, certainty=Certainty.LIKELY)
 
@@ -114,10 +117,7 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
     owner = None
     if isinstance(receiver, ast.Name | ast.Attribute):
         owner = index.definitions.classes.one_of_variable(receiver)
-        function = index.function_of(receiver)
-        first = function.args.args[0].arg if function is not None and function.args.args else ""
-        if owner is None and function is not None and isinstance(receiver, ast.Name) and first == receiver.id:
-            owner = index.tree.class_of(function)
+        owner = _class_of_itself(ctx, receiver) if owner is None else owner
     elif isinstance(receiver, ast.Call):
         if isinstance(receiver.func, ast.Name) and receiver.func.id == "super":
             return False
@@ -125,7 +125,25 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
     if owner is None:
         return not methods(index.imported.classes_of(receiver), "cuda")
     own = index.definitions.method(owner, "cuda")
-    return own is None or (_calls(ctx, own, "cuda") and _takes_place(index.definitions.method(owner, "to")))
+    to = index.definitions.method(owner, "to")
+    return own is None or (_calls(ctx, own, "cuda") and _takes_place(to) and not _calls_itself(ctx, to))
+
+
+def _class_of_itself(ctx: FileContext, receiver: ast.expr) -> ast.ClassDef | None:
+    """The class of ``self`` in one of its methods."""
+    function = ctx.index.function_of(receiver) if isinstance(receiver, ast.Name) else None
+    first = function.args.args[0].arg if function is not None and function.args.args else ""
+    is_itself = isinstance(receiver, ast.Name) and first == receiver.id
+    return ctx.index.tree.class_of(function) if function is not None and is_itself else None
+
+
+def _calls_itself(ctx: FileContext, to: FunctionNode | None) -> bool:
+    """``def to(self, device): ... self.cuda()``, which that would call for ever."""
+    itself = to.args.args[0].arg if to is not None and to.args.args else None
+    return to is not None and any(
+        isinstance(receiver, ast.Name) and receiver.id == itself and ctx.index.tree.encloses(to, call)
+        for call, receiver in ctx.index.method_calls("cuda")
+    )
 
 
 def _calls(ctx: FileContext, function: FunctionNode, method: str) -> bool:
