@@ -20,6 +20,8 @@ _PLAIN = "write it with operations of torch, which XLA fuses"
 _MEMORY = "`torch_xla.core.xla_model.get_memory_info` tells the memory in use"
 _SPARSE = "sparse convolutions have no XLA kernels"
 _ON_CPU = "search on the CPU, with `faiss.IndexFlatL2` and its like"
+_SPLATS = "splats and meshes have no rasterizer for XLA"
+_POINTS = "write neighbours and groups with `torch.cdist`, `topk` and `gather`"
 _COMPILED = "XLA compiles models itself"
 _LIBRARIES = {
     "flash_attn": _ATTENTION, "xformers": _ATTENTION, "flash_attn_interface": _ATTENTION,
@@ -33,6 +35,9 @@ _LIBRARIES = {
     "rotary_emb": _PLAIN, "dropout_layer_norm": _PLAIN, "fused_dense_lib": _PLAIN, "xentropy_cuda_lib": _PLAIN,
     "flash_attn_cuda": _ATTENTION, "flash_attn_2_cuda": _ATTENTION, "fused_layer_norm_cuda": _PLAIN,
     "spconv": _SPARSE, "MinkowskiEngine": _SPARSE, "torchsparse": _SPARSE,
+    "diff_gaussian_rasterization": _SPLATS, "diff_surfel_rasterization": _SPLATS, "gsplat": _SPLATS,
+    "nvdiffrast": _SPLATS, "simple_knn": _POINTS, "pointnet2_ops": _POINTS, "knn_cuda": _POINTS,
+    "MultiScaleDeformableAttention": "sample with `torch.nn.functional.grid_sample`",
     "pynvml": _MEMORY, "py3nvml": _MEMORY, "nvidia_smi": _MEMORY, "GPUtil": _MEMORY,
     "nvidia.dali": "load with torch.utils.data", "tensorrt": _COMPILED, "torch_tensorrt": _COMPILED,
 }  # fmt: skip
