@@ -33,7 +33,7 @@ class AskedAgain:
             same.sort(key=lambda pair: self._tree.start(pair[1]))
             # Each by the next one: less is set in between than up to those behind that.
             for (one, front), (_, behind) in pairwise(same):
-                if front is not behind and self._stands_before(behind, use) and self._are_alike(front, behind):
+                if front is not behind and self._tree.stands_before(behind, use) and self._are_alike(front, behind):
                     covered.add(one)
         return [binding for binding in bindings if binding not in covered]
 
@@ -46,10 +46,6 @@ class AskedAgain:
         """The ``if`` that binds a variable in its body, and does nothing else where it is not taken."""
         branch = self._tree.parents.get(binding.statement) if binding.kind == "assign" else None
         return branch if isinstance(branch, ast.If) and not branch.orelse else None
-
-    def _stands_before(self, statement: ast.stmt, use: ast.AST) -> bool:
-        child = self._tree.child_towards(self._tree.parents[statement], use)
-        return isinstance(child, ast.stmt) and self._tree.suite_of(child) is self._tree.suite_of(statement)
 
     def _are_alike(self, front: ast.If, behind: ast.If) -> bool:
         """Whether two branches of one block ask the same, with the same answer: nothing sets its variables between."""

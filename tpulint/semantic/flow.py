@@ -211,6 +211,11 @@ class Flow:
             child = ancestor
         return found
 
+    def is_bound(self, bindings: list[Binding], use: ast.stmt) -> bool:
+        """Whether one of the bindings of a variable, all in front of a statement, has run whenever that runs."""
+        is_made = any(binding.kind != "delete" and self.dominates(binding, use) for binding in bindings)
+        return is_made or self._bound_on_every_way(bindings, use) is not None
+
     def _bound_on_every_way(self, bindings: list[Binding], use: ast.AST) -> ast.stmt | None:
         """The last statement in front of a use that binds its variable whatever branch it takes."""
         made = {binding.statement for binding in bindings if binding.kind == "assign"}
@@ -222,15 +227,9 @@ class Flow:
                 top, holder = holder, self._tree.parents.get(holder)
             if top not in seen and isinstance(top, _BRANCHING):
                 seen.add(top)
-                if isinstance(top, ast.stmt) and self._stands_before(top, use) and _binds_always(top, made):
+                if isinstance(top, ast.stmt) and self._tree.stands_before(top, use) and _binds_always(top, made):
                     return top
         return None
-
-    def _stands_before(self, statement: ast.stmt, use: ast.AST) -> bool:
-        """Whether a statement stands in a block around a use, in front of it."""
-        holder = self._tree.parents.get(statement)
-        child = None if holder is None else self._tree.child_towards(holder, use)
-        return isinstance(child, ast.stmt) and self._tree.suite_of(child) is self._tree.suite_of(statement)
 
     def _precedes(self, binding: Binding, use: ast.AST, here: tuple[int, int]) -> bool:
         statement = binding.statement

@@ -107,7 +107,7 @@ class Totals:
             return True
         if isinstance(target, ast.Name) and self._variables.of(loop, target, total.additions) is not None:
             return True
-        return isinstance(statement, ast.AugAssign) and self._is_unused_inside(total)
+        return isinstance(statement, ast.AugAssign) and self._can_be_added_behind(total)
 
     def _find(self, loop: LoopNode) -> list[Total]:
         index = self._index
@@ -158,7 +158,7 @@ class Totals:
                 return total._replace(home=Home.INNER_VARIABLE if is_inner else Home.VARIABLE, own=own)
         if any(isinstance(statement, ast.Assign) for statement in additions):
             return None
-        return total if self._is_unused_inside(total) else None
+        return total if self._can_be_added_behind(total) else None
 
     def _reads_all_variables(self, loop: LoopNode) -> bool:
         """``"total {total:.3f}".format(**locals())``"""
@@ -195,6 +195,34 @@ class Totals:
             values = [index.kinds.binding_value(binding) for binding in found]
             return bool(values) and all(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in values)
         return False
+
+    def _can_be_added_behind(self, total: Total) -> bool:
+        return self._is_unused_inside(total) and not self._may_be_missing(total)
+
+    def _may_be_missing(self, total: Total) -> bool:
+        """Whether only branches set the target and add to it: ``if audio: total = 0`` in front of the loop."""
+        index, loop, target = self._index, total.loop, total.target
+        if any(self._is_in_every_turn(statement, loop) for statement in total.additions):
+            return False
+        begin, scope = index.span(loop).start, index.names.scope_of(loop)
+        if isinstance(target, ast.Name):
+            found = index.names.find_name(target)
+            if found is None or found[0] is not scope:
+                return False
+            return not index.flow.is_bound([one for one in found[1] if index.span(one.node).start < begin], loop)
+        text, here = index.text(target), scope.node
+        starts = [
+            node
+            for node in index.tree.nodes_in(here, ast.Assign, functions=False)
+            if index.span(node).end <= begin and any(index.text(item) == text for item in node.targets)
+        ]
+        return bool(starts) and not any(index.tree.stands_before(node, loop) for node in starts)
+
+    def _is_in_every_turn(self, statement: ast.stmt, loop: LoopNode) -> bool:
+        holder = self._index.parent(statement)
+        while isinstance(holder, ast.With | ast.AsyncWith):
+            holder = self._index.parent(holder)
+        return holder is loop
 
     def _is_unused_inside(self, total: Total) -> bool:
         """Whether nothing in the loop looks at the target, so that a variable of its own can stand in for it."""

@@ -253,6 +253,12 @@ class SyntaxTree:
         holder = self.parents[node]
         return self.head_of(holder) if isinstance(holder, ast.If) and self.is_elif(node) else node
 
+    def stands_before(self, statement: ast.stmt, use: ast.AST) -> bool:
+        """Whether a statement stands in a block around a use, as one in front of it does: not in another branch."""
+        holder = self.parents.get(statement)
+        child = None if holder is None else self.child_towards(holder, use)
+        return isinstance(child, ast.stmt) and self.suite_of(child) is self.suite_of(statement)
+
     def in_body(self, holder: ast.AST, child: ast.AST) -> bool:
         """Whether a direct child of a statement or definition stands in its ``body``, not in its header or ``else``."""
         return isinstance(child, ast.stmt) and self.suite_of(child) is getattr(holder, "body", None)
