@@ -125,11 +125,15 @@ class ImportedNames:
     @cached_property
     def has_importers(self) -> bool:
         """Whether another file of the project imports this one at its top."""
+        return next(self.importers(), None) is not None
+
+    def importers(self) -> Iterator[SemanticIndex]:
+        """The other files of the project that import this one at their top."""
         folder, file = os.path.split(os.path.abspath(self._path))
         name = os.path.splitext(file)[0]
         itself = self.itself()
         others = self.others_mentioning(os.path.basename(folder) if name == "__init__" else name)
-        return any(itself is one for other in others for one in other.imported.files())
+        return (other for other in others if any(itself is one for one in other.imported.files()))
 
     def is_used_by(self, other: SemanticIndex) -> bool:
         """Whether another file imports this one, be it through what it imports."""

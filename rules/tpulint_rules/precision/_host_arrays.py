@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic import Binding, FunctionNode
+from tpulint.semantic import Binding, FunctionNode, Kind, SemanticIndex
 from tpulint.semantic.mixed_precision import Autocast
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.variables import last_name
@@ -31,6 +31,11 @@ _OTHER = frozenset({
     "long", "lt", "multinomial", "ne", "nonzero", "numel", "numpy", "randint", "sample", "size", "tolist",
 })  # fmt: skip
 """Functions and methods that return no bfloat16, whatever they are given."""
+_PASSES_OF_MODULES = frozenset({
+    "forward", "forward_features", "encode", "encode_image", "encode_text", "extract_features", "get_image_features",
+    "get_text_features",
+})  # fmt: skip
+"""Methods by which modules of others give features."""
 _DEPTH = 8
 
 
@@ -43,17 +48,53 @@ def goes_to_numpy(ctx: FileContext, node: ast.expr) -> bool:
         if call.func is not parent or not _passes(call):
             return False
         node, parent = call, ctx.index.parent(call)
-    return isinstance(parent, ast.Call) and parent.args[:1] == [node] and _is_array(ctx, parent)
+    return isinstance(parent, ast.Call) and parent.args[:1] == [node] and _is_array(ctx.index, parent)
 
 
 def read_in_float32(ctx: FileContext, fix: FixBuilder, autocasts: list[Autocast]) -> None:
     """Write ``.float()`` in front of what makes an array of a value that these autocast contexts compute."""
-    values = _AutocastValues(ctx, autocasts)
+    values = _ShortValues(ctx.index, autocasts)
     if not values.blocks:
         return
-    for tensor in dict.fromkeys(_read(ctx)):
+    for tensor in dict.fromkeys(_read(ctx.index)):
         if values.is_computed(tensor) and not fix.covers(ctx.index.span(tensor)):
             write_float(ctx, fix, tensor)
+
+
+def results_read(ctx: FileContext, *, cast_here: bool) -> list[ast.expr] | None:
+    """What modules give that arrays are made of, where such modules change to bfloat16; None where not all is seen.
+
+    So where a function makes the array of what it is given, ``array_of(model(x))``, of labels as well, and where one
+    file casts the module and another makes the array: both have to be of one format.
+    """
+    found = _results(ctx.index)
+    if found is None or (not cast_here and not found):
+        return found
+    imported = ctx.index.imported
+    beside = (file for files in (imported.files(anywhere=True), imported.importers()) for file in files)
+    return None if any(map(_may_read_results if cast_here else _casts_module, beside)) else found
+
+
+def _is_of_another_library(index: SemanticIndex, tensor: ast.expr) -> bool:
+    """``x if isinstance(x, np.ndarray) else x.numpy()``: what has a ``numpy`` may have no ``float``."""
+    name = index.text(tensor)
+    tests = (item.test for item in index.tree.ancestors(tensor) if isinstance(item, ast.If | ast.IfExp))
+    return any(f"isinstance({name}," in index.text(test) for test in tests)
+
+
+def _casts_module(index: SemanticIndex) -> bool:
+    return any(index.kind(receiver) is Kind.MODULE for _, receiver in index.method_calls("half"))
+
+
+def _may_read_results(index: SemanticIndex) -> bool:
+    return _results(index) != []
+
+
+def _results(index: SemanticIndex) -> list[ast.expr] | None:
+    """What modules give that a file makes arrays of; None where a function of it may be given it."""
+    values = _ShortValues(index, [], of_modules=True)
+    read = [tensor for tensor in dict.fromkeys(_read(index)) if not _is_of_another_library(index, tensor)]
+    return None if any(map(values.may_be_given, read)) else [tensor for tensor in read if values.is_computed(tensor)]
 
 
 def write_float(ctx: FileContext, fix: FixBuilder, tensor: ast.expr) -> None:
@@ -71,23 +112,23 @@ def read_as_arrays(ctx: FileContext, autocasts: list[Autocast]) -> Iterator[tupl
 
     With each, whether that is certain, because the cast stands beside it.
     """
-    values = _AutocastValues(ctx, autocasts, casts=True)
-    for tensor in dict.fromkeys(_read(ctx)):
+    values = _ShortValues(ctx.index, autocasts, casts=True)
+    for tensor in dict.fromkeys(_read(ctx.index)):
         if values.is_computed(tensor):
             yield tensor, values.is_cast_beside(tensor)
 
 
-def _read(ctx: FileContext) -> Iterator[ast.expr]:
+def _read(index: SemanticIndex) -> Iterator[ast.expr]:
     """Tensors that become arrays, without the move to the host."""
-    for call, receiver in ctx.index.method_calls("numpy"):
+    for call, receiver in index.method_calls("numpy"):
         if not call.args:
-            yield _moved(ctx, receiver)
-    for call in ctx.index.calls:
-        if call.args and _is_array(ctx, call) and isinstance(call.args[0], ast.Call) and _passes(call.args[0]):
-            yield _moved(ctx, call.args[0])
+            yield _moved(receiver)
+    for call in index.calls:
+        if call.args and _is_array(index, call) and isinstance(call.args[0], ast.Call) and _passes(call.args[0]):
+            yield _moved(call.args[0])
 
 
-def _moved(ctx: FileContext, node: ast.expr) -> ast.expr:
+def _moved(node: ast.expr) -> ast.expr:
     """What a chain moves to the host: ``x`` of ``x.cpu()`` and ``x.to("cpu")``."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr not in ("cpu", "to") or not _passes(node):
@@ -106,27 +147,30 @@ def _passes(call: ast.Call) -> bool:
     return call.func.attr in _PASSING
 
 
-def _is_array(ctx: FileContext, call: ast.Call) -> bool:
-    return ctx.index.qualified_name(call.func) in _ARRAYS
+def _is_array(index: SemanticIndex, call: ast.Call) -> bool:
+    return index.qualified_name(call.func) in _ARRAYS
 
 
-class _AutocastValues:
-    """Values that are in the dtype of autocast."""
+class _ShortValues:
+    """Values that are in the dtype of autocast, or of modules."""
 
-    def __init__(self, ctx: FileContext, autocasts: list[Autocast], casts: bool = False) -> None:
-        self._index = ctx.index
+    def __init__(
+        self, index: SemanticIndex, autocasts: list[Autocast], *, casts: bool = False, of_modules: bool = False
+    ) -> None:
+        self._index = index
         self._casts = casts
+        self._of_modules = of_modules
         self._calls = {autocast.call for autocast in autocasts if not is_off(autocast.call)}
         self.blocks: list[ast.AST] = []
         """``with`` statements and decorated functions."""
         for call in self._calls:
-            statement = ctx.index.statement_of(call)
+            statement = index.statement_of(call)
             if isinstance(statement, ast.With | ast.AsyncWith | ast.FunctionDef | ast.AsyncFunctionDef):
                 self.blocks.append(statement)
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                for name in ctx.index.tree.names_called(statement.targets[0].id):
-                    if isinstance(ctx.index.parent(name), ast.withitem):
-                        self.blocks.append(ctx.index.statement_of(name))
+                for name in index.tree.names_called(statement.targets[0].id):
+                    if isinstance(index.parent(name), ast.withitem):
+                        self.blocks.append(index.statement_of(name))
 
     def is_computed(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a value may have the dtype of autocast."""
@@ -184,6 +228,8 @@ class _AutocastValues:
             return True
         if name in _OTHER or any(item.arg == "dtype" for item in call.keywords):
             return False
+        if self._of_modules and self._runs_module(call):
+            return True
         function = self._index.definitions.function_called(call)
         if function is not None and self._returns(function, depth):
             return True
@@ -225,6 +271,25 @@ class _AutocastValues:
             if isinstance(node, ast.Return) and node.value is not None
         ]
         return any(not isinstance(value, ast.Tuple) and self.is_computed(value, depth + 1) for value in returned)
+
+    def may_be_given(self, tensor: ast.expr) -> bool:
+        """Whether calls of this file give such a value for a parameter that is, or begins, what becomes an array."""
+        index, node = self._index, tensor
+        while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+            node = node.func if isinstance(node, ast.Call) else node.value
+        function = index.function_of(node)
+        if not isinstance(node, ast.Name) or function is None:
+            return False
+        if all(binding.kind != "parameter" for binding in index.flow.reaching(node)):
+            return False
+        return any(self.is_computed(given) for given in index.definitions.arguments.of(function, node.id))
+
+    def _runs_module(self, call: ast.Call) -> bool:
+        """``model(x)``, ``self.model(x)`` and ``model.encode(x)``."""
+        func, index = call.func, self._index
+        if isinstance(func, ast.Attribute) and func.attr in _PASSES_OF_MODULES:
+            func = func.value
+        return index.kind(func) is Kind.MODULE
 
     def _is_inside(self, node: ast.AST) -> bool:
         return any(self._index.tree.encloses(block, node) for block in self.blocks)

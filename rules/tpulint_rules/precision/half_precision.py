@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tpulint.context import FileContext
+from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, Side, Value
 from tpulint.semantic.origins import written_at
@@ -17,11 +17,12 @@ from tpulint_rules.precision._chosen_halves import chosen_halves
 from tpulint_rules.precision._copied_weights import is_copied_weight
 from tpulint_rules.precision._float32_norms import casts_for_module, norms_in_float32
 from tpulint_rules.precision._half_classes import HALF_CLASS, half_classes
-from tpulint_rules.precision._host_arrays import goes_to_numpy
+from tpulint_rules.precision._host_arrays import goes_to_numpy, results_read, write_float
 
 _FLOAT16 = ("torch.float16", "torch.half")
 _ARGUMENTS = ("dtype", "torch_dtype")
 _REASON = "bfloat16 has more range and fewer digits than float16."
+_ARRAYS = "NumPy arrays may be made of its results, which raises in bfloat16: `.float()` is needed in front of them."
 _OTHERS = "Another file names float16 for what goes into the model: both have to be of one format."
 
 
@@ -42,6 +43,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     with_model = any(kind.kind is Kind.MODULE for _, kind in halves)
     halves = [(call, kind) for call, kind in halves if not _is_for_host(ctx, call, kind, with_model)]
     with_others = any(kind.kind in (Kind.TENSOR, Kind.MODULE) for _, kind in halves)
+    read = results_read(ctx, cast_here=with_model) if with_others else []
     for call, kind in halves:
         is_met = with_others and kind.kind is Kind.UNKNOWN and _is_variable(call)  # not `deepcopy(model).half()`, kept
         if kind.kind not in (Kind.TENSOR, Kind.MODULE) and not is_met:
@@ -49,6 +51,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         fix = ctx.fix("Use bfloat16", Applicability.UNSAFE, _REASON)
         end = ctx.index.span(call.func).end
         fix.replace(Span(end - len("half"), end), "bfloat16")
+        _read_in_float32(ctx, fix, read)
         if _is_of_weights(ctx, call) and _is_named_elsewhere(ctx):
             fix.lower(Applicability.DISPLAY, _OTHERS)
         certainty = Certainty.CERTAIN if kind.certain else Certainty.LIKELY
@@ -68,6 +71,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     ]
     named += [(node, HALF_CLASS) for node in half_classes(ctx, with_model)]
     named += chosen_halves(ctx, _FLOAT16)
+    read = results_read(ctx, cast_here=True) if named else []
     for node, name in named:
         if _is_right(ctx, node) or _casts_for_host(ctx, node) or _loads_on_host(ctx, node):
             continue
@@ -77,7 +81,17 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         place = written_at(ctx.index, node)
         place = place if ctx.index.qualified_name(place) in _FLOAT16 else node
         fix.replace(place, f"{fix.use('torch', at=place)}.bfloat16")
+        _read_in_float32(ctx, fix, read)
         yield ctx.finding(node, f"`{name}` has no units on a TPU; use `torch.bfloat16`", fix)
+
+
+def _read_in_float32(ctx: FileContext, fix: FixBuilder, read: list[ast.expr] | None) -> None:
+    """Write ``.float()`` behind what arrays are made of, or leave the change to the reader where not all is seen."""
+    for tensor in read or ():
+        if not fix.covers(ctx.index.span(tensor)):
+            write_float(ctx, fix, tensor)
+    if read is None:
+        fix.lower(Applicability.DISPLAY, _ARRAYS)
 
 
 def _is_own(ctx: FileContext, receiver: ast.expr) -> bool:
