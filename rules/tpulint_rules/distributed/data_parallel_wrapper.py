@@ -12,6 +12,7 @@ from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
 from tpulint_rules.distributed._moves_of_several import is_moved_by_wrapper, keep_move, only_move
+from tpulint_rules.distributed._parallel_calls import parallel_calls
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_of_guarded, strip_prefixes
 from tpulint_rules.distributed._wrapped_calls import Wrapped
 from tpulint_rules.distributed._wrapped_elsewhere import states_of_wrapped
@@ -42,6 +43,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         if fix is None:
             yield from _left_on_host(ctx, call, wrappers)
     yield from states_of_wrapped(ctx)
+    yield from parallel_calls(ctx)
     for call in ctx.index.calls:
         own = _own_ways(ctx.index, call) if "Parallel" in last_name(call.func) else None
         if own is None or own & {"forward", "__call__"}:

@@ -10,6 +10,7 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Span
 from tpulint.semantic.mixed_precision import Autocast, Scaler
 from tpulint.semantic.torch_versions import is_for_older_torch
 from tpulint.semantic.variables import last_name
+from tpulint_rules.precision._asked_autocasts import asked_autocasts
 from tpulint_rules.precision._asked_scalers import answer_for, asks_unknown
 from tpulint_rules.precision._compared_devices import name_xla
 from tpulint_rules.precision._host_arrays import read_in_float32
@@ -44,6 +45,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         yield from portable_findings(ctx)
         return
     yield from _held_by_timm(ctx)
+    yield from asked_autocasts(ctx)
     found = [
         (autocast, *problem)
         for autocast in ctx.index.mixed_precision.autocasts
