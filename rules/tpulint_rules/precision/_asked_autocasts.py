@@ -15,6 +15,8 @@ _ANSWERS = {
     "torch.is_autocast_enabled": "is False under autocast for XLA",
     "torch.get_autocast_gpu_dtype": "is float16 under autocast for XLA in bfloat16",
 }
+_KERNELS = r"\bimport triton\b|\bfrom triton\b|\b\w+_cuda\b"
+"""How files speak of kernels that run on GPUs alone."""
 _REASON = "What the answer decides is another branch than without it."
 
 
@@ -25,7 +27,8 @@ def asked_autocasts(ctx: FileContext) -> Iterator[Finding]:
         name = index.qualified_name(call.func) or ""
         if call.args or call.keywords or index.devices.is_guarded(call) or index.callers.use_for_gpus(call):
             continue
-        if not (index.mixed_precision.autocasts or index.imported.others_mentioning("autocast")):
+        is_used = index.mixed_precision.autocasts or index.imported.others_mentioning("autocast")
+        if not is_used or index.mentions(_KERNELS):
             return
         fix = ctx.fix("Ask for XLA", Applicability.UNSAFE, _REASON)
         module = ctx.text(call.func).rpartition(".")[0] or fix.use("torch", at=call)
