@@ -225,12 +225,15 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
     if isinstance(holder, ast.If) and holder.test is node and _only_seeds(ctx, holder):
         yield from _unseeded(ctx, node)
         return
+    exact = _asks_for_exactly(ctx, node)
     wants_many = _wants_many(ctx, node)
+    if exact is not None and (isinstance(holder, ast.Assert) or _is_way_out(ctx, holder)):
+        wants_many = None if exact is False and _gives_result(holder) else exact
     if wants_many is None or (isinstance(holder, ast.If) and skips_test(holder)):
         return
     if isinstance(holder, ast.Assert) and wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the assertion fails"
-    elif isinstance(holder, ast.If) and not wants_many and _ends_here(ctx, holder.body[-1]):
+    elif _is_way_out(ctx, holder) and not wants_many:
         message = "this asks for GPUs, and a TPU machine has none: the script ends here"
     elif isinstance(holder, ast.If) and not wants_many and _sends_to_host(ctx, holder) and not _is_asked(ctx, node):
         message = _ON_HOST
@@ -244,7 +247,7 @@ def _comparison(ctx: FileContext, node: ast.Compare) -> Iterator[Finding]:
             message = "this asks for GPUs, and a TPU machine has none: the branch is never taken"
             yield ctx.finding(node, message, severity=Severity.WARNING)
         return
-    count = _count_used_beside(ctx, node)
+    count = _count_used_beside(ctx, node) if exact is None else None  # to count one is not enough
     if count is not None:
         yield ctx.finding(node, message, count_one(ctx, count), severity=Severity.ERROR)
         return
@@ -310,8 +313,28 @@ def _holder(ctx: FileContext, node: ast.expr) -> ast.AST | None:
     return parent
 
 
-def _ends_here(ctx: FileContext, statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Raise | ast.Return) or ends_program(ctx.index.names, statement)
+def _asks_for_exactly(ctx: FileContext, node: ast.Compare) -> bool | None:
+    """Whether ``count == len(gpus)`` holds where all GPUs are there that are to be used; None for other comparisons."""
+    counts = ctx.index.device_counts
+    left, right, operator = node.left, node.comparators[0], node.ops[0]
+    wanted = right if counts.is_zero(left) else left
+    if not isinstance(operator, ast.Eq | ast.NotEq) or not (counts.is_zero(left) or counts.is_zero(right)):
+        return None
+    if counts.is_count(wanted) or (isinstance(wanted, ast.Constant) and not wanted.value):
+        return None
+    return isinstance(operator, ast.Eq)
+
+
+def _gives_result(holder: ast.AST | None) -> bool:
+    """``return model``, another way than to leave."""
+    last = holder.body[-1] if isinstance(holder, ast.If) else None
+    return isinstance(last, ast.Return) and not isinstance(last.value, ast.Constant | None)
+
+
+def _is_way_out(ctx: FileContext, holder: ast.AST | None) -> bool:
+    """A condition whose branch ends the script."""
+    last = holder.body[-1] if isinstance(holder, ast.If) else None
+    return last is not None and (isinstance(last, ast.Raise | ast.Return) or ends_program(ctx.index.names, last))
 
 
 def _sends_to_host(ctx: FileContext, condition: ast.If) -> bool:
