@@ -49,8 +49,7 @@ class Contents:
                 return [node.elts[key]]
             return list(node.elts)
         if isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
-            return [value for at, value in pairs if key is None or not isinstance(at, ast.Constant) or at.value == key]
+            return self._of_display(node, key, depth)
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp):
             return [node.elt]
         if isinstance(node, ast.DictComp):
@@ -64,6 +63,31 @@ class Contents:
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
             return self._of_element(node, key, depth)
         return []
+
+    def _of_display(self, node: ast.Dict, key: Key, depth: int) -> list[ast.expr]:
+        """What is in ``{"loss": loss, **other}``; of any element nothing where nothing is known of the other."""
+        found: list[ast.expr] = []
+        for at, value in zip(node.keys, node.values, strict=True):
+            spread = self.of(value, key, depth + 1) if at is None else []
+            if at is None and key is None and not spread:
+                return []
+            found += spread
+            if at is not None and (key is None or not isinstance(at, ast.Constant) or at.value == key):
+                found.append(value)
+        return found
+
+    def keys(self, node: ast.expr, depth: int = 0) -> set[str]:
+        """Texts by which something is put into a dictionary: a display, and a variable that holds one."""
+        if isinstance(node, ast.Dict) and depth <= _DEPTH:
+            written = {at.value for at in node.keys if isinstance(at, ast.Constant) and isinstance(at.value, str)}
+            others = (value for at, value in zip(node.keys, node.values, strict=True) if at is None)
+            return written.union(*(self.keys(value, depth + 1) for value in others))
+        found: set[str] = set()
+        for binding in self._flow.reaching(node) if isinstance(node, ast.Name) and depth <= _DEPTH else ():
+            if binding.kind == "assign" and not binding.path and binding.value is not None:
+                found |= self.keys(binding.value, depth + 1)
+                found.update(store[0] for store in self.stored_into(binding) if isinstance(store[0], str))
+        return found
 
     def _within(self, containers: list[ast.expr], path: Sequence[Key], depth: int) -> list[ast.expr]:
         """What may be at a place in these containers: of tuples and dicts in a list."""

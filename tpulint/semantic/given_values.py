@@ -74,9 +74,15 @@ def element_given(index: SemanticIndex, item: ast.expr) -> Value:
 
 
 def values_by_key(index: SemanticIndex, name: str, item: ast.expr) -> Iterator[tuple[str, Value]]:
-    """What is in a dictionary that a call writes out, where a tensor stands beside what is none."""
-    keys = [key.value for key in item.keys if isinstance(key, ast.Constant)] if isinstance(item, ast.Dict) else []
-    values = [index.value(value) for value in item.values] if isinstance(item, ast.Dict) and keys else []
+    """What is in a dictionary that a call writes out, where a tensor stands beside what is none or is not known."""
+    if not isinstance(item, ast.Dict):
+        return
+    if None in item.keys:  # `{**batch, **out}`, of which one may be known
+        by_text = ((text, index.kinds.content(item, text, 0)) for text in sorted(index.kinds.contents.keys(item)))
+        yield from ((ELEMENT_AT.format(name, text), value) for text, value in by_text if value.kind is not Kind.UNKNOWN)
+        return
+    keys = [key.value for key in item.keys if isinstance(key, ast.Constant)]
+    values = [index.value(value) for value in item.values] if keys else []
     if len(keys) == len(values) and len({value.kind for value in values}) > 1:
         for key, value in zip(keys, values, strict=True):
             yield ELEMENT_AT.format(name, key), value
