@@ -310,9 +310,11 @@ class ParameterValues:
         return bool(values) and all(value.kind is Kind.HOST for value in values)
 
     def _is_given_arrays(self, function: FunctionNode, name: str, depth: int) -> bool:
-        """Whether all calls that are known give an array of NumPy."""
+        """Whether all calls that are known give an array of NumPy or an element of one, or else a number of Python."""
         values = self._given_by_calls(function, name, depth)
-        return bool(values) and all(value.kind is Kind.NUMPY for value in values)
+        kinds = {value.kind for value in values}
+        is_either = kinds == {Kind.HOST, Kind.NUMPY} and not self._uses.is_taken_apart(function, name)
+        return is_either or kinds == {Kind.NUMPY}
 
     def _given_by_calls(self, function: FunctionNode, name: str, depth: int) -> list[Value]:
         """What calls give for a parameter, those of objects among them, here and in other files."""
