@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tpulint.model import WORDS_OF_CALLERS
 from tpulint.semantic.imported import Imported
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, STEP, OutsideCall
 from tpulint.semantic.rare_functions import rare_functions
 from tpulint.semantic.regions import may_have_turns
@@ -29,6 +29,7 @@ _READS = ("item", "numpy", "cpu", "tolist")
 """Methods by which an agent gets what it does from the device."""
 _CUT_OFF = (".detach().",)
 """What stands in front of them where no gradient is wanted."""
+_BACKWARD = (".backward(",)
 _DEPTH = 3
 """Functions between a loop and the call that makes it one."""
 
@@ -121,14 +122,16 @@ class Drivers:
 
     def _note(self, call: ast.Call, loops: list[LoopNode], evaluating: list[tuple[LoopNode, ast.Call]]) -> None:
         """Take in what one call makes of the loops that run it."""
-        for found in self._imported.all_called(call):
+        steps = self._imported.all_called(call)
+        passes = () if steps else self._passes_that_train(call)
+        for found in steps or passes:
             if not isinstance(found.node, FUNCTIONS) or not self._may_matter(found):
                 continue
             regions = found.file.regions
             if regions.trains_once(found.node):
                 for loop in loops:
                     self._add(loop, call, STEP, has_boundary=bool(regions.boundaries_in(found.node)))
-            else:
+            elif not passes:
                 evaluating.extend((loop, call) for loop in self._evaluating(loops, regions, found.node))
         here = self._definitions.function_run(call)
         if here is not None and here in self._regions.replaced:
@@ -140,6 +143,11 @@ class Drivers:
             evaluating.extend((loop, call) for loop in self._evaluating(loops, self._regions, here))
         elif self._records_nothing(call) and self._regions.evaluation.runs.computes(call):
             evaluating.extend((loop, call) for loop in loops)
+
+    def _passes_that_train(self, call: ast.Call) -> list[Definition]:
+        """Forward passes of modules of other files that are the step themselves: ``model(x, optimizer)``."""
+        found = methods(self._imported.classes_of(call.func), "forward")
+        return [one for one in found if one.file.source.has_any(_BACKWARD)]
 
     def _records_nothing(self, call: ast.Call) -> bool:
         """Whether no gradient is wanted of a call, under ``no_grad`` or by what is read: ``f(x).detach().cpu()``."""
@@ -159,7 +167,7 @@ class Drivers:
         source = found.file.source
         if "torch" in source.text:
             return self._may_evaluate or may_have_turns(source, ())
-        return ".backward(" in source.text  # a step that is given all it trains needs no import
+        return source.has_any(_BACKWARD)  # a step that is given all it trains needs no import
 
     def _evaluating(self, loops: list[LoopNode], regions: Regions, function: FunctionNode) -> Iterator[LoopNode]:
         """Those of some loops that evaluate by calling a function, of which these regions tell."""

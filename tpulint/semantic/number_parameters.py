@@ -13,6 +13,7 @@ from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
 _ABOUT_ATTRIBUTES = frozenset({"builtins.getattr", "builtins.setattr", "builtins.hasattr"})
 _LIST = "torch.nn.ModuleList"
 _RESHAPING = frozenset({"reshape", "view", "unflatten", "expand"})
+_LOGGING = frozenset({"add_scalar", "add_scalars", "add_histogram", "add_image", "add_images"})
 _DEPTH = 4
 """Functions that hand a number on to each other."""
 
@@ -31,7 +32,10 @@ class NumberParameters:
             self._is_calculated_with(function, name)
             or self._names_attribute(function, name, 0)
             or self._holds_sizes(function, name, 0)
-            or any(self._chooses_module(load) or self._counts_parts(load) for load in self._loads_of(name, function))
+            or any(
+                self._chooses_module(load) or self._counts_parts(load) or self._is_step_logged(load)
+                for load in self._loads_of(name, function)
+            )
         )
 
     def is_compared_in_training(self, function: FunctionNode, name: str) -> bool:
@@ -80,6 +84,14 @@ class NumberParameters:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return False
         return call.func.attr == "chunk" and call.args[:1] == [load]
+
+    def _is_step_logged(self, load: ast.Name) -> bool:
+        """``writer.add_scalar("loss", loss, step)``"""
+        user = self._tree.parents[load]
+        if isinstance(user, ast.keyword):
+            return user.arg == "global_step"
+        is_logged = isinstance(user, ast.Call) and isinstance(user.func, ast.Attribute) and user.func.attr in _LOGGING
+        return is_logged and user.args[2:3] == [load]  # type: ignore[attr-defined]
 
     def _chooses_module(self, load: ast.Name) -> bool:
         """``self.heads[task - 1]`` of a ``ModuleList``."""

@@ -43,6 +43,11 @@ class ParameterUses:
         loads = self.loads(function, name)
         return any(isinstance(call := self._tree.parents[load], ast.Call) and call.func is load for load in loads)
 
+    def is_stepped(self, function: FunctionNode, name: str) -> bool:
+        """``forward(self, x, optimizer)``, ``optimizer.step()``"""
+        asked = (self._tree.parents[load] for load in self.loads(function, name))
+        return any(isinstance(method, ast.Attribute) and method.attr in ("step", "zero_grad") for method in asked)
+
     def is_made_set(self, function: FunctionNode, name: str) -> bool:
         """``set(nodes)``: tensors are told apart by what they are, not by their values, and no one puts them in one."""
         made = (self._tree.parents[load] for load in self.loads(function, name))

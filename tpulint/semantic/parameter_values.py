@@ -253,7 +253,7 @@ class ParameterValues:
             return NUMPY._replace(certain=False)  # `model(x, lengths.numpy())`
         if self._uses.is_asked(function, binding.name):
             return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
-        if self._uses.is_called(function, binding.name):
+        if self._uses.is_called(function, binding.name) or self._uses.is_stepped(function, binding.name):
             return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
         if self._uses.is_made_set(function, binding.name):
             return UNKNOWN  # `forward(self, nodes)`, `set(nodes)`
