@@ -198,7 +198,7 @@ class ChosenClasses:
         """``getattr(importlib.import_module("models." + name), "Model")``: the class of any module of the package.
 
         Also of what functions of that name make, by ``import_module(...).__getattribute__("Model")``, and of what
-        ``eval("models." + name)`` names.
+        ``eval("models." + name)`` names, or ``eval(name)``.
         """
         if not isinstance(node, ast.Call):
             return []
@@ -207,6 +207,9 @@ class ChosenClasses:
             return list(_made_by_module(evaluated[0], 0, set()))
         if evaluated:
             return [made for item in evaluated for made in ([item] if item.is_class else _made_by(item, 0))]
+        alone = self._imported.chosen_modules.evaluated_alone(node)
+        if alone:
+            return list(dict.fromkeys(made for item in alone for made in _made_by(item, 0)))
         given = node.args
         if isinstance(node.func, ast.Attribute) and node.func.attr == "__getattribute__":
             given = [node.func.value, *node.args]

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition
+from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic import SemanticIndex
     from tpulint.semantic.imported import Imported
 
 _IMPORT, _NAMED, _FORMAT = "import_module", "__import__(", "format"
 _EVALUATES = r"(?<![\w.])eval\(|builtins\.eval\("
 """What Python evaluates, and not ``model.eval()``."""
+_NAMING = (ast.Name, ast.Attribute, ast.Subscript)
+_MOST_FILES = 24
+"""From which a file imports all."""
 _CHOOSING = frozenset({f"importlib.{_IMPORT}", "builtins.__import__", "builtins.eval"})
 
 
@@ -90,10 +96,40 @@ class ChosenModules:
         module = self._imported.exported(package, itself) if "." not in package else None
         return [module] if module is not None and isinstance(module.node, ast.Module) else []
 
+    def evaluated_alone(self, node: ast.expr | None) -> list[Definition]:
+        """What ``eval(name)`` may name: what the file has of others, and names nowhere else."""
+        is_choice = isinstance(node, ast.Call) and len(node.args) == 1 and self._choice(node) is node
+        if not is_choice or self._names.qualified(node.func) != "builtins.eval":  # type: ignore[union-attr]
+            return []
+        itself = self._imported.itself() if isinstance(node.args[0], _NAMING) else None  # type: ignore[union-attr]
+        found = [] if itself is None else _brought_to(itself, {itself})
+        return [item for item in found if itself is not None and not itself.tree.names_called(_name_of(item))]
+
     def _imported_under(self, name: str) -> list[Definition]:
         """What modules that the file imports define under a name: of ``eval(args.model).Model`` one of them."""
         found = (file.imported.exported(name, file) for file in self._imported.files())
         return [item for item in found if item is not None]
+
+
+def _brought_to(file: SemanticIndex, seen: set[SemanticIndex]) -> Iterator[Definition]:
+    """The classes and functions that imports at the top of a file bring, be it by ``from renderer import *``."""
+    for statement in file.tree.module.body:
+        if not isinstance(statement, ast.ImportFrom):
+            continue
+        for other in file.imported.starred(statement):
+            if other not in seen and len(seen) < _MOST_FILES:
+                seen.add(other)
+                own = (node for node in other.tree.module.body if isinstance(node, (*FUNCTIONS, ast.ClassDef)))
+                yield from (Definition(other, node) for node in own)
+                yield from _brought_to(other, seen)
+        for alias in statement.names:
+            item = file.imported.exported(alias.asname or alias.name, file) if alias.name != "*" else None
+            if item is not None and not isinstance(item.node, ast.Module):
+                yield item
+
+
+def _name_of(item: Definition) -> str:
+    return "" if isinstance(item.node, ast.Module) else item.node.name
 
 
 def _beginning(node: ast.expr) -> str:
