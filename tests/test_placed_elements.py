@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from command import tpulint
 from test_host_sync_rules import check
 
 START = """\
@@ -53,3 +57,59 @@ for batch in loader:
 def test_elements_that_are_put_back(placed: str, read: str, told: bool) -> None:
     found = check(START.replace("PLACED", placed).replace("READ", read), ("TPU101",))
     assert bool(found) is told
+
+
+MOVED = "for k, v in batch.items():\n            batch[k] = v.to(device)"
+TRAINER = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from losses import judge
+
+device = torch.device("cuda")
+
+class Trainer:
+    def __init__(self, samples):
+        self.model = nn.Linear(8, 2).to(device)
+        self.opt = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.loader = DataLoader(samples, 8, drop_last=True)
+
+    def train(self):
+        for batch in self.loader:
+            loss = self.process(batch)
+            self.opt.zero_grad()
+            loss.backward()
+            self.opt.step()
+
+    def process(self, batch):
+        PLACED
+        judge(batch)
+        return self.predict(batch)
+
+    def predict(self, batch):
+        print(float(batch["color", 0].sum()))
+        return self.model(batch["color", 0].to(device)).mean()
+
+Trainer(samples).train()
+"""
+JUDGE = """\
+def judge(batch):
+    if batch["depth"].sum() == 0:
+        print("empty")
+"""
+
+
+@pytest.mark.parametrize(
+    ("placed", "told"),
+    [
+        (MOVED, ["losses.py:2", "trainer.py:28"]),
+        ("for k, v in batch.items():\n            batch[k] = v.float()", []),
+        ('batch["y"] = batch["y"].to(device)', []),
+        ("self.predict(batch)\n        " + MOVED, ["losses.py:2", "trainer.py:29"]),  # of two calls, one waits
+    ],
+)
+def test_elements_that_are_put_back_before_the_batch_is_handed_on(tmp_path: Path, placed: str, told: list[str]) -> None:
+    (tmp_path / "trainer.py").write_text(TRAINER.replace("PLACED", placed))
+    (tmp_path / "losses.py").write_text(JUDGE)
+    said = tpulint("--select", "TPU101,TPU103", "--output-format", "concise", ".", cwd=tmp_path).out
+    assert re.findall(r"^(\w+\.py:\d+)", said, re.MULTILINE) == told

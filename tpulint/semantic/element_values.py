@@ -274,8 +274,7 @@ class ElementValues:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
             if path != (1,):
                 return UNKNOWN
-            placed = self._kinds.placed(node.func.value, None, depth)
-            return placed if placed.kind is not Kind.UNKNOWN else self._kinds.content(node.func.value, None, depth)
+            return self._kinds.placed_or_held(node.func.value, None, depth)
         if not path or depth > LARGEST_DEPTH - 2:
             return self._kinds.content(node, None, depth) if not path else UNKNOWN
         return join(self.part(item, path, depth + 2) for item in self._kinds.contents.of(node))

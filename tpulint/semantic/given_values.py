@@ -59,6 +59,9 @@ def _part_listed(index: SemanticIndex, listed: ast.expr | None) -> Value | None:
 
 def element_given(index: SemanticIndex, item: ast.expr) -> Value:
     """What is in a list or a dictionary that a call gives, or tensors of the device that it makes: ``parameters()``."""
+    placed = index.kinds.placed(item, None, 0)  # `for key, part in batch.items(): batch[key] = part.to(device)`
+    if placed.kind is not Kind.UNKNOWN:
+        return placed
     if index.kind(item) not in (Kind.HOST, Kind.UNKNOWN):
         return UNKNOWN
     known = index.kinds.content(item, None, 0) if isinstance(item, _MAY_HOLD) else UNKNOWN

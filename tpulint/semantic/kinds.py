@@ -35,7 +35,7 @@ from tpulint.semantic.roles import Roles
 from tpulint.semantic.sides import Sides
 from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.unseen_results import UnseenResults
-from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_none, is_text, join
+from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, combine, is_key, is_none, is_text, join
 from tpulint.semantic.values import Kind as Kind
 from tpulint.semantic.values import Side as Side
 from tpulint.semantic.values import Value as Value
@@ -189,7 +189,7 @@ class Kinds:
                 return placed
             base = self.value(node.value, depth)
             if base.kind in (Kind.TENSOR, Kind.NUMPY):
-                held = self.content(node.value, key_of(node), depth) if is_text(node.slice) else UNKNOWN
+                held = self.content(node.value, key_of(node), depth) if is_key(node.slice) else UNKNOWN
                 if held.kind is not Kind.UNKNOWN:
                     return held  # a dictionary, of which more is known than that a module gives it
                 return UNKNOWN if self.parameters.is_option(node, depth) else base
@@ -347,6 +347,11 @@ class Kinds:
             return UNKNOWN
         last = self._placed.last(container, key)
         return UNKNOWN if last is None else self.value(last, depth + 1)._replace(certain=False)
+
+    def placed_or_held(self, container: ast.expr, key: Key, depth: int) -> Value:
+        """Value of an element that was put back into a container before this use of it, or by what is put into it."""
+        placed = self.placed(container, key, depth)
+        return placed if placed.kind is not Kind.UNKNOWN else self.content(container, key, depth)
 
     @cached_property
     def _placed(self) -> PlacedElements:

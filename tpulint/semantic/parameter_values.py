@@ -118,7 +118,7 @@ class ParameterValues:
                 here = [*here, *self._definitions.arguments.of_object(function, binding.name)]
             outside = self._given_outside(function, ELEMENT_AT.format(binding.name, key))
             outside = outside or self._given_outside(function, ELEMENT_OF.format(binding.name))
-            values = [*(self._kinds.content(item, key, depth + 2) for item in here), *outside]
+            values = [*(self._kinds.placed_or_held(item, key, depth + 2) for item in here), *outside]
             return _join_sides(values)._replace(certain=False)
 
         # Functions that hand a list on to each other, and to themselves, are each asked once.

@@ -114,6 +114,11 @@ def is_true(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is True
 
 
+def is_key(node: ast.expr) -> bool:
+    """Whether an index is one of a dictionary for sure: ``x["color"]``, ``x["color", 0]``."""
+    return is_text(node.elts[0]) if isinstance(node, ast.Tuple) and node.elts else is_text(node)
+
+
 def is_text(node: ast.expr) -> bool:
     """Whether an expression is a text that is written down."""
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
