@@ -104,3 +104,36 @@ def test_options_of_several_scripts_that_run_one_function(tmp_path: Path, submit
 def test_options_that_name_no_device_of_cuda(tmp_path: Path, default: str, asked: str) -> None:
     train = TRAIN.replace("args.device", asked).format(asked=asked, mark="")
     agree(tmp_path, "TPU001", options=OPTIONS.format(default=default), train=train, submit=SUBMIT)
+
+
+SETTINGS = """\
+class Settings:
+    def __init__(self):
+        self.image_device = "cuda"
+        self.rows = 8
+"""
+SCENES = """\
+import torch
+
+
+class Image:
+    def __init__(self, image, image_device="cpu"):
+        self.image = image.to(torch.device(image_device))
+
+
+def read(args):
+    return Image(torch.rand(args.rows, 4), {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [("image_device=args.image_device", True), ("args.rows", False), ("image_device=rows.image_device", False)],
+)
+def test_a_setting_of_a_file_without_torch(tmp_path: Path, given: str, is_told: bool) -> None:
+    """Given by a name that says it is a device, as an attribute of what is called like settings."""
+    (tmp_path / "settings.py").write_text(SETTINGS)
+    (tmp_path / "scenes.py").write_text(SCENES.format(given=given))
+    tpulint("--select", "TPU001", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    fixed = (tmp_path / "settings.py").read_text()
+    assert ('self.image_device = "xla"' in fixed, "import torch_xla" in fixed) == (is_told, is_told)

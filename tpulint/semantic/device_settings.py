@@ -148,9 +148,10 @@ def is_item_used_as_device(index: SemanticIndex, key: str) -> bool:
 def is_asked_of_settings(index: SemanticIndex, name: str) -> bool:
     """Whether another file of the project takes an attribute of what it calls settings for a device.
 
-    ``torch.device(cfg.device)``, ``x.to(self.config.device)``: whoever made these, and handed them on through others.
+    ``torch.device(cfg.device)``, ``x.to(self.config.device)``, ``Camera(image, data_device=args.data_device)``: whoever
+    made these, and handed them on through others.
     """
-    given = re.compile(rf"(?:\btorch\.device\(|\.to\(|\bdevice=)\s*([\w.]+)\.{re.escape(name)}\s*[,)]")
+    given = re.compile(rf"(?:\btorch\.device\(|\.to\(|\b(?:\w+_)?device=)\s*([\w.]+)\.{re.escape(name)}\s*[,)]")
     files = index.imported.others_mentioning(f".{name}") if says_device(name) else ()
     return any(
         any(map(is_configuration, holder.split(".")))
