@@ -13,7 +13,7 @@ from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.names import Names
 from tpulint.semantic.other_files import Definition, all_of, returned, unpacked
 from tpulint.semantic.registries import noted, registered, registered_functions
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False
@@ -29,6 +29,8 @@ _MOST_CHOICES = 48
 _DICT = "__dict__"
 _LOOKING_UP = ("import_module(", "issubclass(")
 """What a file calls that looks classes up by their names."""
+_IMPORTING = ("__import__(", "import_module(")
+"""What every file calls that imports a module by a text."""
 _DEPTH = 6
 
 
@@ -164,14 +166,29 @@ class ChosenClasses:
             if function is not None and isinstance(function.node, FUNCTIONS):
                 other = function.file
                 parts = [other.imported.classes.chosen.by(value, other, depth + 1) for value in returned(function)]
-                return list(all_of(parts))
+                return list(all_of(parts)) or self._by_text(other.tree, other.names, function.node)
             here = self._names.bindings(node.func) if isinstance(node.func, ast.Name) else []
             if len(here) == 1 and isinstance(here[0].node, FUNCTIONS):
                 returns = self._tree.nodes_in(here[0].node, ast.Return, functions=False)
                 values = [item.value for item in returns]
-                return list(all_of([() if one is None else self.by(one, index, depth + 1) for one in values]))
+                found = list(all_of([() if one is None else self.by(one, index, depth + 1) for one in values]))
+                return found or self._by_text(self._tree, self._names, here[0].node)
         module = self._asked_by_name(node, index)
         return [] if module is None else list(_made_by_module(module, depth, set()))
+
+    def _by_text(self, tree: SyntaxTree, names: Names, function: FunctionNode) -> list[Definition]:
+        """``import_class(args.model)``: of the module classes that no code makes an object of."""
+        if not tree.source.has_any(_IMPORTING):
+            return []
+        from tpulint.semantic.classes_by_text import looks_up_by_text
+
+        return self._made_by_nobody if looks_up_by_text(tree, names, function) else []
+
+    @cached_property
+    def _made_by_nobody(self) -> list[Definition]:
+        from tpulint.semantic.classes_by_text import modules_nobody_makes
+
+        return modules_nobody_makes(self._imported)
 
     def _asked_by_name(self, node: ast.expr | None, index: SemanticIndex | None) -> Definition | None:
         """``getattr(models, name)``, ``models.__dict__[name]``, ``vars(models)[name]``, ``globals()[name]``"""
