@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from marked_files import SETUP, agree
 
 PROGRAM = (
@@ -52,6 +53,31 @@ def test_models_that_stay_on_the_host(tmp_path: Path) -> None:
     marks = {"both": "  # TPU101", "evaluated": "", "other": "  # TPU101"}
     agree(tmp_path, "TPU101,TPU103,TPU302", main=PROGRAM.format(part="", **marks))
     agree(tmp_path, "TPU101,TPU103,TPU302", main=PROGRAM.format(part="weight.", **marks))
+
+
+@pytest.mark.parametrize("given", ["other", "nn.Linear(4, 4).cuda()"])
+def test_what_is_given_a_moved_model_may_run_it(tmp_path: Path, given: str) -> None:
+    program = (
+        SETUP
+        + f"""
+    class Wrapper(nn.Module):
+        def __init__(self, net):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            return self.net(x)
+
+    other = nn.Linear(4, 4)
+    other.cuda()
+    wrapper = Wrapper({given})
+    total = 0
+    with torch.no_grad():
+        for x in loader:  # TPU302
+            total = total + wrapper(x).sum()
+    """
+    )
+    agree(tmp_path, "TPU302", main=program)
 
 
 def test_what_is_moved_with_its_batches(tmp_path: Path) -> None:

@@ -96,8 +96,25 @@ class UnmovedModels:
             return False
         if isinstance(made_by, FUNCTIONS) and made_by.decorator_list:
             return False
-        inside = self._tree.nodes_in(made_by, ast.Attribute)
-        return not any(isinstance(node, ast.Attribute) and node.attr in MOVES for node in inside)
+        return not self._moves(made_by) and not any(map(self._may_be_moved, (*value.args, *value.keywords)))
+
+    def _moves(self, node: ast.AST) -> bool:
+        inside = (node, *self._tree.nodes_in(node, ast.Attribute))
+        return any(isinstance(item, ast.Attribute) and item.attr in MOVES for item in inside)
+
+    def _may_be_moved(self, given: ast.AST) -> bool:
+        """Whether what a class is given moves, or is a variable that is moved: ``Tester(nn.Linear(4, 2).cuda())``."""
+        if self._moves(given):
+            return True
+        for name in (given, *self._tree.nodes_in(given, ast.Name)):
+            if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
+                continue
+            values = [one.value for one in self._names.bindings(name) if one.value is not None]
+            loads = self._names.loads(name.id, self._names.scope_of(name))
+            users = [self._tree.parents[load] for load in loads]
+            if any(map(self._moves, values)) or any(isinstance(u, ast.Attribute) and u.attr in MOVES for u in users):
+                return True
+        return False
 
     def _is_layer_on_host(self, layer: ast.expr) -> bool:
         name = (self._names.qualified(layer.func) or "") if isinstance(layer, ast.Call) else ""
