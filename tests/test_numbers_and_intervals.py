@@ -280,6 +280,12 @@ DUE = """\
         ("part = i // 4\n        if part == 3:", "pass", True),
         ("part = i // 4\n        if part > 3:", "pass", False),
         ("part = len(x)\n        if part == 3:", "pass", False),
+        ("if i in (3, 5):", "pass", True),
+        ("shown = [3, 5]\n        if i in shown:", "pass", True),
+        ("if i in net.shown:", "pass", True),
+        ("if i in range(60):", "pass", False),
+        ("for part in range(4):\n          if part in (1, 3):", "pass", False),
+        ("part = len(x)\n        if part in (3, 5):", "pass", False),
     ],
 )
 def test_guards_that_few_steps_pass(tmp_path: Path, guard: str, renewed: str, is_rare: bool) -> None:

@@ -69,7 +69,8 @@ class Intervals:
             if _is_of_remainder(test):
                 return True
             if isinstance(test.ops[0], ast.In):
-                return self._are_turns(test.comparators[0]) and self.counts(test.left)
+                turns = test.comparators[0]
+                return (self._are_turns(turns) or self._are_steps(turns, test)) and self.counts(test.left)
             if not isinstance(test.ops[0], ast.Eq):
                 return self._is_of_first_turns(test) or self._is_renewed(test) or self._is_drawn(test)
             # `if i == 0`, `if step == last`: one turn of many, when a counter is compared.
@@ -110,6 +111,30 @@ class Intervals:
         values = [literal(item) for item in node.elts] if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
         numbers = [value[0] for value in values if value is not None and isinstance(value[0], int)]
         return bool(numbers) and len(numbers) == len(values) and max(numbers) >= _MANY
+
+    def _are_steps(self, turns: ast.expr, test: ast.expr) -> bool:
+        """``for step in range(1, steps): if step in config.milestones: model.grow()``, with a backward pass behind it.
+
+        Turns of a short loop, ``for part in range(4)``, are parts of a step.
+        """
+        if not isinstance(turns, ast.Attribute) and not self._are_listed(turns):
+            return False
+        loop = self._tree.loop_of(test)
+        if not isinstance(loop, LOOPS) or self._tree.function_of(loop) is not self._tree.function_of(test):
+            return False
+        counted = loop.iter.args if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else []
+        ends = [value[0] for value in map(literal, counted) if value is not None and isinstance(value[0], int)]
+        if ends and max(ends) < _MANY:
+            return False
+        return any(self._tree.encloses(loop, call) for call in self._tree.attributes_called("backward"))
+
+    def _are_listed(self, turns: ast.expr) -> bool:
+        """``[10, 20]``, there or under a name"""
+        if isinstance(turns, ast.Name):
+            bindings = self._names.bindings(turns)
+            value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            return value is not None and not bindings[0].path and _are_numbers(value)
+        return _are_numbers(turns)
 
     def _is_drawn(self, test: ast.Compare) -> bool:
         """``random.random() < 0.01``"""
@@ -251,6 +276,12 @@ def is_remainder(node: ast.expr) -> bool:
         ones = node.right.value
         return isinstance(ones, int) and ones > 1 and ones & (ones + 1) == 0
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+
+
+def _are_numbers(node: ast.expr) -> bool:
+    """A few of them: ``[10, 20]``"""
+    values = [literal(item) for item in node.elts] if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
+    return 0 < len(values) <= _FEW and all(value is not None and isinstance(value[0], int) for value in values)
 
 
 def _tells_remainder(answer: ast.expr) -> bool:
