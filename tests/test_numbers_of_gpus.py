@@ -82,3 +82,42 @@ def test_a_parameter_that_some_calls_give_a_number(tmp_path: Path, show: str, is
     text = ported(tmp_path, NOISE.format(show=show))
     assert ("torch.randn(n, 4).to(torch_xla.device())" in text) is is_number
     assert ("torch.randn(n, 4).to(device)" in text) is not is_number
+
+
+CHOSEN = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", type=int, default=0)
+args = parser.parse_args()
+n_gpu = torch.cuda.device_count()
+{chosen}
+print(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rest"),
+    [
+        (
+            "use_cuda = 0 <= args.gpu < n_gpu and torch.cuda.is_available()\n"
+            'device = torch.device(f"cuda:{args.gpu}" if use_cuda else "cpu")',
+            "use_cuda = 0 <= args.gpu\n",
+        ),
+        ('use_cuda = args.gpu < n_gpu\ndevice = torch.device("cuda" if use_cuda else "cpu")', "use_cuda = True\n"),
+        ('device = torch.device("cuda:0" if args.gpu < torch.cuda.device_count() else "cpu")', 'device("xla")'),
+        ('device = torch.device("cuda:0" if n_gpu > args.gpu else "cpu")', 'device("xla")'),
+        ('device = ["cuda" if gpu < n_gpu else "cpu" for gpu in range(8)]', None),
+        ('device = torch.device("cuda")\nuse_cuda = 0 <= args.gpu < n_gpu\nprint(use_cuda)', None),
+    ],
+)
+def test_a_number_that_must_be_below_the_number_of_gpus(tmp_path: Path, chosen: str, rest: str | None) -> None:
+    """A wish for the host, `--gpu -1`, stays; who is not asked for a device may go on counting."""
+    (tmp_path / "train.py").write_text(CHOSEN.replace("{chosen}", chosen))
+    told = tpulint("check", "--select", "TPU605", "train.py", cwd=tmp_path).out
+    assert ("below it" in told) is (rest is not None)
+    text = ported(tmp_path, CHOSEN.replace("{chosen}", chosen))
+    assert "cuda:" not in text
+    assert ("< n_gpu" in text or "device_count() else" in text or "> args.gpu" in text) is (rest is None)
+    assert rest is None or rest in text

@@ -17,6 +17,7 @@ from tpulint.semantic.left_out import skips_test
 from tpulint.semantic.passed_over import ends_program
 from tpulint.semantic.variables import last_name
 from tpulint_rules.distributed._lists_for_none import lists_for_none
+from tpulint_rules.distributed._number_in_reach import numbers_in_reach
 from tpulint_rules.distributed._own_device import choices, count_one, is_for_several, is_shut_out, is_told_with_name
 from tpulint_rules.distributed._parts_for_none import parts_for_none
 from tpulint_rules.distributed._programs_for_none import programs_for_none
@@ -88,6 +89,12 @@ def check(ctx: FileContext) -> Iterator[Finding]:
         )
         related = ((ctx.index.span(test), "the device depends on the number here"),)
         yield ctx.finding(call, message, count_one(ctx, call), severity=Severity.ERROR, related=related)
+    for end, test, fix in numbers_in_reach(ctx):
+        message = (
+            f"`{ctx.text(end)}` is 0 on a TPU machine, and no GPU's number is below it: "
+            "this trains on the host CPU without a word"
+        )
+        yield ctx.finding(test, message, fix, severity=Severity.ERROR)
 
 
 def _handed_on(ctx: FileContext) -> Iterator[Finding]:
