@@ -71,7 +71,7 @@ def _own_methods(ctx: FileContext) -> Iterator[Finding]:
         itself = _class_of_itself(ctx, receiver)
         owners = index.imported.classes_here(receiver, index) if itself is None else (Definition(index, itself),)
         own = methods(owners, "cuda")
-        if is_super(receiver) or (itself is not None and _moves(ctx, receiver)):
+        if is_super(receiver) or _moves(ctx, receiver):
             continue
         if any(map(_moves_module, own)) and not index.devices.is_for_cuda(call):
             message = f"`{short(ctx.text(receiver), 40)}.cuda()` fails on a TPU machine, where no CUDA device exists"
@@ -123,10 +123,28 @@ def _moves(ctx: FileContext, receiver: ast.expr) -> bool:
             return False
         owner = index.definitions.class_called(receiver)
     if owner is None:
-        return not methods(index.imported.classes_of(receiver), "cuda")
+        classes = index.imported.classes_of(receiver)
+        return not methods(classes, "cuda") or all(_has_both(ctx, one, receiver) for one in classes)
     own = index.definitions.method(owner, "cuda")
     to = index.definitions.method(owner, "to")
     return own is None or (_calls(ctx, own, "cuda") and _takes_place(to) and not _calls_itself(ctx, to))
+
+
+def _has_both(ctx: FileContext, owner: Definition, receiver: ast.expr) -> bool:
+    """Whether a class of another file has ``to(self, device)`` beside its ``cuda``; the answer must not be used."""
+    call = ctx.index.parent(ctx.index.parent(receiver) or receiver)
+    if call is None or not isinstance(ctx.index.parent(call), ast.Expr):
+        return False
+    both = [methods((owner,), name) for name in ("cuda", "to")]
+    if not all(len(found) == 1 and found[0].file is owner.file for found in both):
+        return False
+    own, to = (found[0].node for found in both)
+    if not isinstance(own, FUNCTIONS) or not isinstance(to, FUNCTIONS) or not _takes_place(to):
+        return False
+    is_device = says_device(to.args.args[1].arg)
+    calls = [node.func for node in owner.file.tree.nodes_in(to, ast.Call) if isinstance(node.func, ast.Attribute)]
+    hands_back = any(func.attr == "cuda" for func in calls)
+    return is_device and not hands_back and any(func.attr == "to" for func in calls)
 
 
 def _class_of_itself(ctx: FileContext, receiver: ast.expr) -> ast.ClassDef | None:
