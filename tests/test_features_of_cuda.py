@@ -42,3 +42,32 @@ def test_branches_that_say_what_is_left_out(asked: str, first: str, second: str,
     assert 'device = "xla"' in fixed
     assert (f'if device {asked} "xla":' in fixed) is is_renamed
     assert (f'if device {asked} "cuda":' in fixed) is not is_renamed
+
+
+BOOSTED = """\
+import torch
+
+config = {{}}
+if torch.cuda.is_available():
+    {setting}
+net = torch.nn.Linear(4, 4).to("cuda" if torch.cuda.is_available() else "cpu")
+print(config, net)
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_kept"),
+    [
+        ('config["tree_method"] = "gpu_hist"; config["gpu_id"] = 0', True),
+        ('config["model"]["task_type"] = "GPU"', True),
+        ('config["task_type"] = "classification"', False),
+        ('config["verbose"] = None', False),
+        ('config["task_type"] = "GPU"; config["device"] = torch.device("cuda")', False),
+    ],
+)
+def test_trees_of_another_library_ask_for_a_gpu(setting: str, is_kept: bool) -> None:
+    text = BOOSTED.format(setting=setting)
+    settings = Settings(select=("TPU001",), fix=True, unsafe_fixes=True)
+    fixed = lint(SourceFile.from_text(text, "train.py"), settings, load()).text
+    assert ("if torch.cuda.is_available():" in fixed) is is_kept
+    assert "xla" in fixed

@@ -16,6 +16,11 @@ PRODUCTS = r"[a-z]-gpu\b|ExecutionProvider\b|\bflash_attention_\d"
 """Packages and parts of them that are chosen for a GPU, and are none of torch: ``onnxruntime-gpu``."""
 _ONLY_WITH_GPUS = ("gpus", "devices", "accelerator", "fused")
 
+_OF_TREES = (
+    ("tree_method", "gpu_hist"), ("predictor", "gpu_predictor"), ("task_type", "GPU"), ("device_type", "gpu"),
+)  # fmt: skip
+"""Settings of XGBoost, CatBoost and LightGBM that ask for a GPU."""
+
 
 def is_worse(index: SemanticIndex, choice: ast.IfExp) -> bool:
     """Whether what a GPU wants is worse on a TPU than what the CPU gets: float16, ``accelerator="gpu"``.
@@ -44,6 +49,18 @@ def loads_to_host(index: SemanticIndex, taken: Iterable[ast.AST], other: Iterabl
     loads = [_loads_in(index, taken), _loads_in(index, other)]
     given = [{keyword.arg for load in found for keyword in load.keywords} for found in loads]
     return all(loads) and "map_location" in given[1] and "map_location" not in given[0]
+
+
+def sets_up_trees(branch: Iterable[ast.stmt]) -> bool:
+    """Whether a branch has trees of another library grown on a GPU: ``config["tree_method"] = "gpu_hist"``."""
+    return any(
+        isinstance(item, ast.Assign)
+        and isinstance(item.value, ast.Constant)
+        and isinstance(target := item.targets[0], ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and (target.slice.value, item.value.value) in _OF_TREES
+        for item in branch
+    )
 
 
 def _loads_in(index: SemanticIndex, branch: Iterable[ast.AST]) -> list[ast.Call]:

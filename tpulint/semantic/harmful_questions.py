@@ -9,7 +9,7 @@ from functools import cached_property
 from tpulint.semantic.cuda_branches import is_named_question, names_other_backend
 from tpulint.semantic.cuda_features import CUDA_ONLY_ARGUMENTS, CudaFeatures, branch_bodies
 from tpulint.semantic.cuda_mentions import PRINTING
-from tpulint.semantic.gpu_choices import PRODUCTS, is_worse, loads_to_host
+from tpulint.semantic.gpu_choices import PRODUCTS, is_worse, loads_to_host, sets_up_trees
 from tpulint.semantic.places import LIBRARIES_WITHOUT_XLA
 from tpulint.semantic.questions import Questions, leaves, only_tells
 from tpulint.semantic.variables import is_configuration, last_name
@@ -79,6 +79,8 @@ class HarmfulQuestions:
             if self._guards.speaks_of_feature(parent, question):
                 return False
             if loads_to_host(self._index, taken, other) and not any(map(self._placement.places, taken)):
+                return False
+            if sets_up_trees(taken) and not any(map(self._placement.places, taken)):
                 return False
             harmed = any(self._placement.places(item) for item in branch_bodies(other))
             return harmed or not self._guards.is_cuda_part(parent, taken, other)
