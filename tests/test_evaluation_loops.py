@@ -1241,3 +1241,33 @@ def test_an_endless_loop_around_a_training_is_one_of_epochs(tmp_path: Path, trai
     Dynamics().train(torch.randn(32, 8, 4), 4)
     """
     agree(tmp_path, "TPU101", main=program)
+
+
+@pytest.mark.parametrize(
+    ("parts", "step", "is_told"),
+    [
+        ("[-1, -2]", "loss.backward()", False),
+        ("listed[1:]", "loss.backward()", False),
+        ("drawn", "loss.backward()", True),
+        ("[-1, -2]", "pass", True),
+    ],
+)
+def test_few_turns_in_front_of_a_backward_pass(tmp_path: Path, parts: str, step: str, is_told: bool) -> None:
+    """A boundary in each of them would cut the forward pass in two that the backward pass goes through."""
+    program = f"""\
+    import torch
+    from data import drawn
+
+    net, pose = torch.nn.Linear(6, 3).cuda(), torch.nn.Linear(6, 3).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    listed = [0, -1, -2]
+
+    for x in torch.utils.data.DataLoader(torch.randn(64, 6)):
+        loss = net(x.cuda()).square().mean()
+        with torch.no_grad():
+            for part in {parts}:{"  # TPU302" if is_told else ""}
+                loss = loss - pose(x.cuda() + part).mean()
+        {step}
+        {"optimizer.step()" if step != "pass" else ""}
+    """
+    agree(tmp_path, "TPU302", main=program)

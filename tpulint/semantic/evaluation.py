@@ -10,6 +10,7 @@ from tpulint.semantic.batch_loops import BatchLoops
 from tpulint.semantic.carried_turns import CarriedTurns
 from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.events import EventMap
+from tpulint.semantic.few_turns import has_few_turns
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.host_runs import GPU_MOVES, HostRuns
@@ -143,8 +144,10 @@ class Evaluation:
         ``loss = loss + criterion(outputs[i], labels)``: a boundary in each of its turns would cut the step into pieces.
         """
         tree = self._tree
-        if self.batches.takes_batches(loop) or self.switches.is_under_no_grad(loop):
+        if self.batches.takes_batches(loop):
             return False
+        if self.switches.is_under_no_grad(loop) and not has_few_turns(tree, self._names, loop):
+            return False  # samples that are drawn for the step
         around: ast.AST = loop
         while isinstance(around, ast.stmt) and not isinstance(around, FUNCTIONS) and around not in step_loops:
             behind = tree.suite_of(around)[tree.position_of(around) + 1 :]
