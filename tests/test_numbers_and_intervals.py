@@ -283,6 +283,7 @@ DUE = """\
         ("if i in (3, 5):", "pass", True),
         ("shown = [3, 5]\n        if i in shown:", "pass", True),
         ("if i in net.shown:", "pass", True),
+        ("shown = net.shown\n        if i in shown:", "pass", True),
         ("if i in range(60):", "pass", False),
         ("for part in range(4):\n          if part in (1, 3):", "pass", False),
         ("part = len(x)\n        if part in (3, 5):", "pass", False),

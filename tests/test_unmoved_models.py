@@ -96,3 +96,32 @@ def test_what_is_moved_with_its_batches(tmp_path: Path) -> None:
     """
     )
     agree(tmp_path, "TPU302", main=program)
+
+
+def test_what_a_text_makes_may_be_moved_by_it(tmp_path: Path) -> None:
+    program = (
+        SETUP
+        + """
+    from moving import to_device
+
+    def trained(state):
+        with torch.no_grad():
+            made = eval('nn.Linear(4, 4).to(device)')
+            made.load_state_dict(state)
+        return made
+
+    def test(model, batches):
+        total = 0
+        model.train(False)
+        with torch.no_grad():
+            for x, y in batches:  # TPU302
+                x = to_device(x, device)
+                total += model(x).sum()
+        return total
+
+    loader = torch.utils.data.DataLoader(samples, batch_size=8, drop_last=True)
+    ready = trained(weights)
+    test(ready, loader)
+    """
+    )
+    agree(tmp_path, "TPU302", main=program)

@@ -133,7 +133,8 @@ class Intervals:
         if isinstance(turns, ast.Name):
             bindings = self._names.bindings(turns)
             value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-            return value is not None and not bindings[0].path and _are_numbers(value)
+            is_option = isinstance(value, ast.Attribute)  # `milestones = args.milestones`
+            return value is not None and not bindings[0].path and (is_option or _are_numbers(value))
         return _are_numbers(turns)
 
     def _is_drawn(self, test: ast.Compare) -> bool:

@@ -12,9 +12,11 @@ from tpulint.semantic.module_lists import SEQUENTIAL
 from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import MOVES
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
 
 _WITH_WEIGHTS = r"torch\.nn\.(?:Linear|Bilinear|Conv\w*\dd|Embedding|EmbeddingBag|LSTM|GRU|RNN|LSTMCell|GRUCell)"
+_FROM_ANYWHERE = ("builtins.eval", "torch.load", "torch.jit.load", "copy.deepcopy")
+"""What they give may lie anywhere."""
 _TRAINING = frozenset({"parameters", "named_parameters", "train"})
 _DEPTH = 3
 """Functions that a model is followed through."""
@@ -94,9 +96,19 @@ class UnmovedModels:
         made_by = self._definitions.function_called(value) if owner is None else owner
         if made_by is None:
             return False
-        if isinstance(made_by, FUNCTIONS) and made_by.decorator_list:
+        if isinstance(made_by, FUNCTIONS) and (made_by.decorator_list or not self._returns_made(made_by)):
             return False
         return not self._moves(made_by) and not any(map(self._may_be_moved, (*value.args, *value.keywords)))
+
+    def _returns_made(self, function: FunctionNode) -> bool:
+        """Whether a function hands back what calls by name make, and not ``eval("models." + text)``, say."""
+        for value in self._definitions.returned_by(function):
+            bindings = self._names.bindings(value) if isinstance(value, ast.Name) else []
+            made = [value, *(one.value for one in bindings if one.value is not None)]
+            names = [self._names.qualified(item.func) for item in made if isinstance(item, ast.Call)]
+            if any(name in _FROM_ANYWHERE for name in names):
+                return False
+        return True
 
     def _moves(self, node: ast.AST) -> bool:
         inside = (node, *self._tree.nodes_in(node, ast.Attribute))
