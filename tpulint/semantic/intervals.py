@@ -280,9 +280,11 @@ def is_remainder(node: ast.expr) -> bool:
 
 
 def _are_numbers(node: ast.expr) -> bool:
-    """A few of them: ``[10, 20]``"""
+    """A few of them, ``[10, 20]``, and not the first, ``(0, 1, 2)``: of a short loop these are all."""
     values = [literal(item) for item in node.elts] if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
-    return 0 < len(values) <= _FEW and all(value is not None and isinstance(value[0], int) for value in values)
+    numbers = [value[0] for value in values if value is not None and isinstance(value[0], int)]
+    is_first = sorted(numbers) == [*range(len(numbers))]
+    return 0 < len(values) <= _FEW and len(numbers) == len(values) and not is_first
 
 
 def _tells_remainder(answer: ast.expr) -> bool:
