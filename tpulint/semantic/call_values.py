@@ -13,7 +13,6 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.roles import ASKING
 from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.unmoved_models import UnmovedModels
 from tpulint.semantic.values import HOST, NUMPY, UNKNOWN, Kind, Side, Value, combine, join
 
 TYPE_CHECKING = False
@@ -34,7 +33,6 @@ class CallValues:
         self._names = names
         self._flow = flow
         self._definitions = definitions
-        self._unmoved = UnmovedModels(tree, names, definitions)
 
     def value(self, node: ast.Call, depth: int) -> Value:
         """What a call gives, whole."""
@@ -73,7 +71,7 @@ class CallValues:
             return Value(Kind.OPTIMIZER)
         callee = self._kinds.value(node.func, depth)
         if callee.kind is Kind.MODULE:
-            if self._kinds.default_side is Side.HOST and self._unmoved.has(node.func):
+            if self._kinds.default_side is Side.HOST and self._kinds.unmoved_models.has(node.func):
                 return Value(Kind.TENSOR, Side.HOST, callee.certain)
             plain = self._computed_on_host(node, depth)
             return self._kinds.module_result(callee) if plain.kind is not Kind.TENSOR else plain

@@ -69,7 +69,7 @@ def sets_as_it_is_imported(file: SemanticIndex) -> bool:
     """Whether a file sets the default at its top, which holds for whoever imports it from then on."""
     if _WORD not in file.source.text:
         return False
-    setters = (call for setter in _SETTERS for call in file.calls_to(setter) if file.tree.function_of(call) is None)
+    setters = (call for call in file.calls_to(*_SETTERS) if file.tree.function_of(call) is None)
     run = (call for call in setters if not file.definitions.is_of_main(call))
     return any(_chooses_one(file.names, call) for call in run)
 
@@ -143,16 +143,12 @@ def constructions(index: SemanticIndex, setting: ast.Call | None = None) -> list
         if index.tree.function_of(call) is not None
         or any(isinstance(node, ast.Lambda) for node in index.tree.ancestors(call))
         or (setting is not None and index.tree.function_of(setting) is None and call.lineno > setting.lineno)
-        if not call.keywords and not _is_placed(index, call) and not _makes_samples(index, call)
+        if not call.keywords and not _is_placed(index, call) and not _is_of_samples(index.tree, call)
     ]
 
 
-def _makes_samples(index: SemanticIndex, call: ast.Call) -> bool:
-    """Whether a data loader runs the call: samples are made on the host, and moved as a batch."""
-    return _is_of_samples(index.tree, call)
-
-
 def _is_of_samples(tree: SyntaxTree, call: ast.Call) -> bool:
+    """Whether a data loader runs the call: samples are made on the host, and moved as a batch."""
     name = getattr(tree.function_of(call), "name", "")
     return name in ("__getitem__", "__iter__") or "collate" in name
 

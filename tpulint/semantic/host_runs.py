@@ -9,7 +9,6 @@ from tpulint.semantic.kinds import Kinds, Side
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
 from tpulint.semantic.tree import Comprehension, LoopNode, SyntaxTree
-from tpulint.semantic.unmoved_models import UnmovedModels
 
 GPU_MOVES = frozenset({"to", "cuda"})
 """Methods by which code for GPUs moves models and batches."""
@@ -26,7 +25,6 @@ class HostRuns:
         self._names = names
         self._kinds = kinds
         self._runs = runs
-        self._unmoved = UnmovedModels(tree, names, definitions)
 
     def are_in(self, loop: LoopNode | Comprehension) -> bool:
         """Whether a module that a loop runs must be on the host: NumPy takes its result as it is.
@@ -56,7 +54,7 @@ class HostRuns:
         function = self._tree.function_of(loop)
         inside = self._tree.nodes_in(function, ast.Attribute, functions=False) if function is not None else ()
         moves = any(isinstance(node, ast.Attribute) and node.attr in GPU_MOVES for node in inside)
-        return not moves and all(self._unmoved.has(call.func) for call in calls)
+        return not moves and all(self._kinds.unmoved_models.has(call.func) for call in calls)
 
     def _is_made_on_host(self, node: ast.expr) -> bool:
         """Whether a tensor is made of an array or of numbers, and lies where it was made."""

@@ -105,37 +105,37 @@ class Intervals:
     def _are_turns(self, node: ast.expr) -> bool:
         """``(0, 100, 1000)``: more than layers or parts are counted by."""
         if isinstance(node, ast.Name):
-            bindings = self._names.bindings(node)
-            whole = [one.value for one in bindings if one.kind == "assign" and not one.path and one.value is not None]
-            return len(bindings) == len(whole) == 1 and not isinstance(whole[0], ast.Name) and self._are_turns(whole[0])
-        values = [literal(item) for item in node.elts] if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
-        numbers = [value[0] for value in values if value is not None and isinstance(value[0], int)]
-        return bool(numbers) and len(numbers) == len(values) and max(numbers) >= _MANY
+            whole = self._bound_to(node)
+            return whole is not None and not isinstance(whole, ast.Name) and self._are_turns(whole)
+        numbers = _numbers_listed(node)
+        return bool(numbers) and max(numbers) >= _MANY
 
     def _are_steps(self, turns: ast.expr, test: ast.expr) -> bool:
         """``for step in range(1, steps): if step in config.milestones: model.grow()``, with a backward pass behind it.
 
         Turns of a short loop, ``for part in range(4)``, are parts of a step.
         """
-        if not isinstance(turns, ast.Attribute) and not self._are_listed(turns):
+        if not self._are_listed(turns):
             return False
         loop = self._tree.loop_of(test)
         if not isinstance(loop, LOOPS) or self._tree.function_of(loop) is not self._tree.function_of(test):
             return False
         counted = loop.iter.args if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else []
-        ends = [value[0] for value in map(literal, counted) if value is not None and isinstance(value[0], int)]
+        ends = _whole_numbers(counted)
         if ends and max(ends) < _MANY:
             return False
         return any(self._tree.encloses(loop, call) for call in self._tree.attributes_called("backward"))
 
     def _are_listed(self, turns: ast.expr) -> bool:
-        """``[10, 20]``, there or under a name"""
-        if isinstance(turns, ast.Name):
-            bindings = self._names.bindings(turns)
-            value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-            is_option = isinstance(value, ast.Attribute)  # `milestones = args.milestones`
-            return value is not None and not bindings[0].path and (is_option or _are_numbers(value))
-        return _are_numbers(turns)
+        """``[10, 20]`` or an option, ``args.milestones``, there or under a name."""
+        value = self._bound_to(turns) if isinstance(turns, ast.Name) else turns
+        return value is not None and (isinstance(value, ast.Attribute) or _are_few(value))
+
+    def _bound_to(self, name: ast.Name) -> ast.expr | None:
+        """What a variable is set to, once and whole."""
+        bindings = self._names.bindings(name)
+        is_whole = len(bindings) == 1 and bindings[0].kind == "assign" and not bindings[0].path
+        return bindings[0].value if is_whole else None
 
     def _is_drawn(self, test: ast.Compare) -> bool:
         """``random.random() < 0.01``"""
@@ -279,12 +279,22 @@ def is_remainder(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
 
 
-def _are_numbers(node: ast.expr) -> bool:
-    """A few of them, ``[10, 20]``, and not the first, ``(0, 1, 2)``: of a short loop these are all."""
-    values = [literal(item) for item in node.elts] if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
-    numbers = [value[0] for value in values if value is not None and isinstance(value[0], int)]
-    is_first = sorted(numbers) == [*range(len(numbers))]
-    return 0 < len(values) <= _FEW and len(numbers) == len(values) and not is_first
+def _are_few(node: ast.expr) -> bool:
+    """``[10, 20]``, and not the first turns, ``(0, 1, 2)``: of a short loop these are all."""
+    numbers = _numbers_listed(node)
+    return 0 < len(numbers) <= _FEW and sorted(numbers) != [*range(len(numbers))]
+
+
+def _numbers_listed(node: ast.expr) -> list[int]:
+    """The whole numbers of a display that has nothing else in it."""
+    items = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
+    numbers = _whole_numbers(items)
+    return numbers if len(numbers) == len(items) else []
+
+
+def _whole_numbers(items: list[ast.expr]) -> list[int]:
+    """Those that are written out."""
+    return [value[0] for value in map(literal, items) if value is not None and isinstance(value[0], int)]
 
 
 def _tells_remainder(answer: ast.expr) -> bool:

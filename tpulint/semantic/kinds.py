@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tpulint.semantic.own_optimizers import OwnOptimizers
     from tpulint.semantic.placed_elements import PlacedElements
     from tpulint.semantic.shape_numbers import ShapeNumbers
+    from tpulint.semantic.unmoved_models import UnmovedModels
 
 
 class Kinds:
@@ -118,6 +119,13 @@ class Kinds:
         from tpulint.semantic.default_device import MadeTensors
 
         return MadeTensors(self._tree, self._names, self._outside)
+
+    @cached_property
+    def unmoved_models(self) -> UnmovedModels:
+        """Models that are made beside the trained one, and left on the host."""
+        from tpulint.semantic.unmoved_models import UnmovedModels
+
+        return UnmovedModels(self._tree, self._names, self._definitions)
 
     @cached_property
     def distribution_classes(self) -> DistributionClasses:

@@ -6,6 +6,7 @@ import ast
 
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.linear import Linear
+from tpulint.semantic.tree import is_of_self
 
 _DEPTH = 3
 
@@ -34,8 +35,4 @@ def _is_cut(index: SemanticIndex, node: ast.expr, depth: int) -> bool:
     if not isinstance(part, ast.Slice) or part.lower is None or part.upper is None or part.step is not None:
         return False
     length = Linear(index).difference(part.upper, part.lower)
-    return length is not None and all(_is_of_self(atom) for atom in length)
-
-
-def _is_of_self(atom: ast.expr) -> bool:
-    return isinstance(atom, ast.Attribute) and isinstance(atom.value, ast.Name) and atom.value.id == "self"
+    return length is not None and all(map(is_of_self, length))

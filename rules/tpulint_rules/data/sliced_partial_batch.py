@@ -36,7 +36,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=_HELP,
             related=((index.span(slices[0]), "the batch is cut here"),),
         )
-    for maker in index.batch_makers.all if index.tree.loops or index.outside else ():
+    if not (index.tree.loops or index.outside):
+        return
+    for maker in index.batch_makers.all:
         from tpulint.semantic.drawn_lengths import filled_by_draws
 
         found = remainder_made(ctx, maker) if maker.turn == STEP else None
@@ -50,7 +52,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             help=_HELP,
             related=((index.span(slices[0]), "the batch is cut here"), *_taker(ctx, maker)),
         )
-    for drawn in index.batch_makers.iterators.values() if index.tree.loops or index.outside else ():
+    for drawn in index.batch_makers.iterators.values():
         cut = rest_of_next(ctx, drawn.function) if drawn.turn == STEP else None
         if cut is not None:
             yield ctx.finding(
@@ -61,7 +63,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 related=_taker(ctx, drawn),
             )
     told: set[ast.AST] = set()
-    for maker in index.batch_makers.all if index.tree.loops or index.outside else ():
+    for maker in index.batch_makers.all:
         rest = None
         if maker.turn == STEP and maker.is_drawn and maker.function is not None:
             rest = rest_handed_on(index, maker.function)
