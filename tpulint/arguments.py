@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.tree import FunctionNode
+    from tpulint.semantic.nodes import FunctionNode
 
 _COMMENT_ROW = r"\n[ \t]*(?=#)"
 _ROW_END = r",?[ \t]*(?:#[^\r\n]*)?"

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from tpulint.model import Edit, ImportNeed, Span
 from tpulint.semantic.module_body import imports_for_certain, imports_torch
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

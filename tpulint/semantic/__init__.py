@@ -17,13 +17,14 @@ from tpulint.semantic.guards import Guards
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.kinds import Kind, Kinds, Side, Value
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.other_files import Library
 from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
 from tpulint.semantic.reads import How, Read, Reads, Use
 from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
 from tpulint.semantic.scopes import Scope
 from tpulint.semantic.topics import Topics
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.uses import Uses
 from tpulint.source import SourceFile
 

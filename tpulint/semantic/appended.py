@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.creations import ANY_ELEMENT
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

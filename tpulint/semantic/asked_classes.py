@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.tree import SyntaxTree
 
 _ASKED = "builtins.isinstance"
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)

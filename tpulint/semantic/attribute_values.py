@@ -11,8 +11,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.other_files import Definition, methods, with_bases
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import HOST, LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 from tpulint.semantic.variables import itself
 

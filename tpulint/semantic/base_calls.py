@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from tpulint.semantic.derived_steps import leaves_update
 from tpulint.semantic.described_calls import described_call
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outgoing import turn_of
 from tpulint.semantic.outside import STEP
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode
 from tpulint.semantic.values import Kind, Side
 
 TYPE_CHECKING = False

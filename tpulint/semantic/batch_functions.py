@@ -8,7 +8,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.module_runs import ModuleRuns
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 
 class BatchFunctions:

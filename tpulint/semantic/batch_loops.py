@@ -10,8 +10,9 @@ from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import Comprehension, LoopNode
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import Comprehension, LoopNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _LOADER = re.compile(r"(?:loader|(?:^|_)batches|(?:^|_)dl)\d*$", re.IGNORECASE)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.fed_parameters import sources_of
+from tpulint.semantic.nodes import Comprehension, FunctionNode, LoopNode
 from tpulint.semantic.outside import EVALUATION, STEP
 from tpulint.semantic.torch_facts import ITERABLE_WRAPPERS
-from tpulint.semantic.tree import Comprehension, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import ast
 
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.measures_given import LARGEST, batch_measured
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

@@ -8,7 +8,8 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 _OF_MODULES = frozenset({
     "parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "zero_grad", "forward", "step",

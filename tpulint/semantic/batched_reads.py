@@ -11,11 +11,11 @@ from tpulint.semantic.block_reads import reads_by_block
 from tpulint.semantic.chosen_reads import choice_around
 from tpulint.semantic.fetches import Fetch, Fetches, value_key
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FunctionNode, LoopNode
 from tpulint.semantic.read_arrays import is_array_of_number, is_logged_array
 from tpulint.semantic.read_doubts import is_taken_as_tensor, may_be_on_host
 from tpulint.semantic.reads import How, Read
 from tpulint.semantic.regions import Pace, Step
-from tpulint.semantic.tree import FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

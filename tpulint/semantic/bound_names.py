@@ -7,8 +7,9 @@ import builtins
 from functools import cached_property
 
 from tpulint.semantic.bindings import NAME_FIELDS, Binding, attribute_binding, binding_of, name_imported
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.scopes import Scope, Scopes
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 BUILTINS = frozenset(dir(builtins))
 STARRED = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy"}

@@ -7,9 +7,9 @@ import ast
 from tpulint.model import Pace
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.outside import STEP
 from tpulint.semantic.regions import CalledStep, Step
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

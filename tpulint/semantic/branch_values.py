@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.guards import asks_for_apple
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value, join
 
 TYPE_CHECKING = False

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 MOVES = frozenset({"to", "cuda"})

@@ -10,8 +10,9 @@ from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.methods_by_name import methods_by_name
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

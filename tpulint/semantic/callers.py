@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cached_property
 
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.tree import FUNCTIONS, LOOPS
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.module_runs import ModuleRuns
-from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.nodes import LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 
 class CarriedTurns:

@@ -13,10 +13,10 @@ from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.grouped_lists import looked_up_list
 from tpulint.semantic.grown_lists import added_in_turn
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.sample_groups import asks_of_sample, key_of_samples
 from tpulint.semantic.slice_objects import slice_meant
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

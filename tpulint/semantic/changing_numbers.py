@@ -10,11 +10,11 @@ from tpulint.semantic.drawn_arrays import DrawnArrays
 from tpulint.semantic.drawn_numbers import drawn_places, drawn_tensor, draws_one, is_draw
 from tpulint.semantic.growing_numbers import adds_to_itself, goes_round, grows
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.turn_code import EVALUATION, STEP
 
 TYPE_CHECKING = False

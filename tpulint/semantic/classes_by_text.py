@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FunctionNode, is_super
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.regions import Step
 from tpulint.semantic.statement_work import Work
-from tpulint.semantic.tree import LoopNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, STEP
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.creations import ANY_ELEMENT, Creation, Creations
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.torch_facts import MODULE_LISTS
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 _DEPTH = 6
 _MOST = 24

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from tpulint.semantic.cuda_branches import names_other_backend
-from tpulint.semantic.tree import EXITS
+from tpulint.semantic.nodes import EXITS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

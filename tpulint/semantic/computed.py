@@ -8,8 +8,8 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, definition_called, returned
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Path
 
 TYPE_CHECKING = False

@@ -6,9 +6,9 @@ import ast
 import os
 
 from tpulint.semantic.handed_objects import parameter_in
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, all_of, function_run
 from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT, arguments_given
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

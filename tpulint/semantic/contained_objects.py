@@ -9,7 +9,7 @@ from tpulint.semantic.appended import Appended
 from tpulint.semantic.bindings import origin_of
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.entries import entries_named
-from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.nodes import is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.variables import last_name
 
 _DEPTH = 4

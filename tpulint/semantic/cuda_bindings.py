@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from tpulint.semantic.bindings import element_of
 from tpulint.semantic.cuda_mentions import CudaMentions
 from tpulint.semantic.guards import Guards
+from tpulint.semantic.nodes import is_of_self
 from tpulint.semantic.placement import Placement
-from tpulint.semantic.tree import is_of_self
 from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False

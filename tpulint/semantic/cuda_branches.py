@@ -10,7 +10,8 @@ from tpulint.model import Span
 from tpulint.semantic.built_kernels import is_for_kernels
 from tpulint.semantic.cuda_features import OTHER_BACKEND, OTHER_BACKENDS
 from tpulint.semantic.guards import Guards
-from tpulint.semantic.tree import EXITS, FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.nodes import EXITS, FUNCTIONS, FunctionNode, is_super
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False

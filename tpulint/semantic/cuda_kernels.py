@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_mentions import CudaMentions
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

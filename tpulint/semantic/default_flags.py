@@ -10,9 +10,10 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.guards import asks_for_apple, asks_for_host
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import EXITS, FUNCTIONS, FunctionNode
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.passed_arguments import CALLS_LOOKED_AT
-from tpulint.semantic.tree import EXITS, FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

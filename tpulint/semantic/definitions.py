@@ -14,10 +14,11 @@ from tpulint.semantic.decorations import Decorations
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self, is_super
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.own_classes import OwnClasses
 from tpulint.semantic.passed_arguments import PassedArguments, values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self, is_super
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _CALL = "__call__"

@@ -8,10 +8,10 @@ from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.imported import Imported
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.training_forwards import FORWARD
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.updates import gives_gradients
 
 TYPE_CHECKING = False

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, starts_base
 from tpulint.semantic.other_files import Definition, method
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, starts_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

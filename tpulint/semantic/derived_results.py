@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from tpulint.semantic.definitions import is_abstract
 from tpulint.semantic.described_calls import classes_of
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, bases_above
 from tpulint.semantic.outside import NOW_AND_THEN, RESULT, OutgoingCall, OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from tpulint.semantic.given_values import (
 )
 from tpulint.semantic.lasting_tensors import are_on_device, values_kept
 from tpulint.semantic.module_callers import is_run_by_module
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import (
     ELEMENT_OF,
@@ -28,7 +29,6 @@ from tpulint.semantic.outside import (
     qualified_in_file,
 )
 from tpulint.semantic.passed_arguments import arguments_given, named_beside, parameters_of
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False

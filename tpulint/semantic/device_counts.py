@@ -8,7 +8,8 @@ from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.tree import SyntaxTree
 
 COUNTERS = frozenset({"torch.cuda.device_count", "torch.accelerator.device_count"})
 _WRAPPERS = frozenset({"builtins.int", "builtins.max", "builtins.min"})

@@ -11,10 +11,10 @@ from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.compared_names import ComparedNames
 from tpulint.semantic.device_settings import GPU_NAMES, attribute, is_used_as_device, option, returned_by
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
 from tpulint.semantic.returned_devices import gives_device, holds_device, returned_values
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key, Variables, says_device
 
 TYPE_CHECKING = False

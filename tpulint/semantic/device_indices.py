@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.device_sites import branches
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import last_name
 

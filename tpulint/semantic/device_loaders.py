@@ -8,7 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import part_of
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 
 _BOUNDARY_LOADERS = frozenset(
     {"torch_xla.distributed.parallel_loader.MpDeviceLoader", "torch_xla.distributed.parallel_loader.ParallelLoader"}

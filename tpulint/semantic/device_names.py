@@ -13,9 +13,9 @@ from tpulint.semantic.device_flow import DeviceFlow
 from tpulint.semantic.device_lists import is_chosen_among
 from tpulint.semantic.device_members import DeviceMembers
 from tpulint.semantic.device_sites import Role, Site
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.places import Place
 from tpulint.semantic.questions import Questions
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

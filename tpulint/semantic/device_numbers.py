@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tpulint.semantic.device_indices import indices_held, is_index_of_tensor
 from tpulint.semantic.device_sites import branches, devices_given
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.returned_devices import returned_values
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.values import is_cpu, is_none
 from tpulint.semantic.variables import says_device
 

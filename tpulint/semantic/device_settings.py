@@ -13,8 +13,8 @@ import os
 import re
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side
 from tpulint.semantic.variables import is_configuration, says_device
 

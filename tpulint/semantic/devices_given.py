@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, function_run
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import is_configuration, last_name, says_device
 
 TYPE_CHECKING = False

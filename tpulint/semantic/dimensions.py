@@ -9,7 +9,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.made_dimensions import MadeDimensions, is_made_number, is_number, is_of_elements, of_sizes
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

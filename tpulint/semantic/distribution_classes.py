@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.passed_arguments import defaults_of
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

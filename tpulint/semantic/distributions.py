@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import part_of
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

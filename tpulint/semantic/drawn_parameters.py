@@ -9,9 +9,9 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic.left_out_batches import leaves_out_smaller
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.other_files import method
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

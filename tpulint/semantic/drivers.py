@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from tpulint.model import WORDS_OF_CALLERS
 from tpulint.semantic.imported import Imported
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.outside import EVALUATION, STEP, OutsideCall
 from tpulint.semantic.rare_functions import rare_functions
 from tpulint.semantic.regions import may_have_turns
 from tpulint.semantic.steps import CalledStep
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

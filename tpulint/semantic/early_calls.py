@@ -9,7 +9,8 @@ from functools import cached_property
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 _KNOWN = ("torch.", "builtins.", "abc.", "typing.", "pytorch_lightning.", "lightning.")
 """Beginnings of the names of classes that call none of the methods that a script defines while they are made."""

@@ -9,8 +9,8 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.contents import key_of
 from tpulint.semantic.held_weights import holds_weight
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, definition_called
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

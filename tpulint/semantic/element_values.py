@@ -13,8 +13,9 @@ from tpulint.semantic.function_values import FunctionValues, generator_of
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.mapped_elements import LISTS
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, methods, returned
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import BATCH, HOST, LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, is_none, join
 
 TYPE_CHECKING = False

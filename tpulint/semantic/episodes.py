@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic.bindings import part_of
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, LoopNode
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, LoopNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

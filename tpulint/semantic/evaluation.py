@@ -18,8 +18,9 @@ from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.left_out import stands_in_unit_test
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, Comprehension, FunctionNode, LoopNode
 from tpulint.semantic.outside import STEP, OutsideCall
-from tpulint.semantic.tree import FUNCTIONS, Comprehension, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 from tpulint.semantic.walks import goes_along
 

@@ -11,9 +11,10 @@ from tpulint.semantic.framework_steps import FrameworkSteps
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode, is_of_self
 from tpulint.semantic.torch_facts import RUNTIME
 from tpulint.semantic.training_forwards import TrainingForwards
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.updates import Updates, gives_gradients
 
 TYPE_CHECKING = False

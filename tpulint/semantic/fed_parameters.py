@@ -8,11 +8,11 @@ from collections.abc import Container, Iterable
 from tpulint.records import NamedTuple
 from tpulint.semantic.batch_loops import batches_of, gone_through
 from tpulint.semantic.left_out_batches import leaves_out_smaller
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.other_files import function_run, methods
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.repeated_batches import loops_of_batch
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.values import Kind
 from tpulint.semantic.variables import last_name
 

@@ -6,7 +6,8 @@ import ast
 
 from tpulint.semantic.default_flags import literal
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import LoopNode, SyntaxTree, is_of_self
+from tpulint.semantic.nodes import LoopNode, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _FEW = 8
 

@@ -10,9 +10,9 @@ from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.computed import is_computed
 from tpulint.semantic.filled_lists import Append
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.reads import COPIES, Read
 from tpulint.semantic.regions import Pace, Step
-from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

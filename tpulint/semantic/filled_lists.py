@@ -9,11 +9,11 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.contained_objects import ContainedObjects
 from tpulint.semantic.contents import key_of
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.other_files import methods
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
-from tpulint.semantic.tree import LoopNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

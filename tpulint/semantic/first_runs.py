@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.tree import SyntaxTree
 
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _READ_ALL = ("globals", "vars", "eval", "exec", "locals")

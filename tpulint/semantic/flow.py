@@ -9,8 +9,9 @@ from tpulint.semantic.asked_again import AskedAgain
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.first_runs import FirstRuns
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import LOOPS, FunctionNode, is_of_self, is_super
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
-from tpulint.semantic.tree import LOOPS, FunctionNode, SyntaxTree, is_of_self, is_super
+from tpulint.semantic.tree import SyntaxTree
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 

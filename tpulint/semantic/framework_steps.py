@@ -9,7 +9,8 @@ from functools import cached_property
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS
+from tpulint.semantic.tree import SyntaxTree
 
 
 class FrameworkSteps:

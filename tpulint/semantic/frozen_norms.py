@@ -11,10 +11,10 @@ from tpulint.semantic.attacked_models import attacked_models
 from tpulint.semantic.cut_gradients import is_cut
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.lasting_evaluations import LastingEvaluations, is_switched_off
+from tpulint.semantic.nodes import LOOPS, FunctionNode
 from tpulint.semantic.normed_classes import have_none
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.questions import leaves
-from tpulint.semantic.tree import LOOPS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

@@ -12,9 +12,10 @@ from tpulint.semantic.definitions import Definitions, is_abstract
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, method, returned, unpacked
 from tpulint.semantic.passed_arguments import arguments_given, defaults_of, values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Path, Side, Value, is_cpu, join
 
 TYPE_CHECKING = False

@@ -13,8 +13,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.intervals import Intervals, is_remainder
 from tpulint.semantic.lowered_flags import LoweredFlags
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, is_of_self
 from tpulint.semantic.skipped_turns import SkippedTurns, holds_mostly
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _BATCHES = re.compile(r"(?i)loader|data|batch|iter|epoch|step")
 """What stands in names of what a training goes through, and not one step of it."""

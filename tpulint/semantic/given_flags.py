@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from tpulint.semantic.default_flags import DefaultFlags, is_open, literal
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 
 class GivenFlags:

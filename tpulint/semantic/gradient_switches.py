@@ -9,9 +9,10 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.outside import NOW_AND_THEN, OutsideCall, qualified_in_file
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 _MODES = ("eval", "train")
 _BACKWARDS = ("reverse", "inverse", "invert", "rev")

@@ -7,7 +7,8 @@ import ast
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.tree import SyntaxTree
 
 _LIBRARY = "torch_geometric"
 MASKS = frozenset({"train_mask", "val_mask", "test_mask"})

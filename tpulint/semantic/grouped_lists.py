@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.tree import LOOPS
+from tpulint.semantic.nodes import LOOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

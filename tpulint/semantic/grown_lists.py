@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.nodes import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

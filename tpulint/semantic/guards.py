@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from tpulint.model import Span
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import EXITS
 from tpulint.semantic.torch_facts import RUNTIME
-from tpulint.semantic.tree import EXITS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import is_configuration, last_name
 
 _CUDA_QUESTIONS = frozenset({

@@ -9,9 +9,9 @@ from functools import cached_property
 from tpulint.records import NamedTuple
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, starts_base
 from tpulint.semantic.other_files import Definition, definition_called, function_run, method
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, starts_base
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, starts_base
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, starts_base
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import beside_none
 from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapped_modules import wrapped

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_over import ends_program
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 _SOURCES = r"(?m)^\s*(?:from|import)\s+(?:lightning|pytorch_lightning|transformers|trl)\b"
 _FRAMEWORKS = ("lightning", "transformers", "trl")

@@ -8,9 +8,9 @@ import re
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.reads import CASTS, How, Read
 from tpulint.semantic.regions import Pace
-from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kinds, Side
 from tpulint.semantic.module_runs import ModuleRuns
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import Comprehension, LoopNode, SyntaxTree
+from tpulint.semantic.nodes import Comprehension, LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 GPU_MOVES = frozenset({"to", "cuda"})
 """Methods by which code for GPUs moves models and batches."""

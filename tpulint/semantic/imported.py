@@ -9,8 +9,9 @@ from functools import cached_property
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported_names import ELSEWHERE, ImportedNames
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_super
 from tpulint.semantic.other_files import Definition, Library, methods
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.loaded_objects import LOADS, is_loaded
 from tpulint.semantic.module_lists import DEFAULT_DICT, SEQUENTIAL, ModuleLists
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.other_files import Definition, all_of, methods, objects_returned, returned, unpacked
 from tpulint.semantic.outside import RESULT
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapped_modules import WRAPPED, is_made_of_torch, wraps_itself

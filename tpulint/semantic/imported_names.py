@@ -11,8 +11,9 @@ from functools import cached_property
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, Library
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.given_flags import GivenFlags
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import LOOPS, is_of_self
 from tpulint.semantic.other_files import returned
-from tpulint.semantic.tree import LOOPS, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _TRAINS = re.compile(r"(?i)updat|train|learn|optimi")

@@ -12,7 +12,7 @@ from tpulint.semantic.regions import Pace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.tree import LoopNode
+    from tpulint.semantic.nodes import LoopNode
 
 
 class KeptDict(NamedTuple):

@@ -10,10 +10,10 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.handed_objects import HandedObjects
 from tpulint.semantic.module_lists import container_of
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition, all_of, returned
 from tpulint.semantic.passed_arguments import arguments_given, defaults_of
 from tpulint.semantic.registries import registered_by_name
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.origins import origins
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.tree import LoopNode
+    from tpulint.semantic.nodes import LoopNode
 
 _COPIES = ("clone", "detach")
 

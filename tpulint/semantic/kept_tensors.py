@@ -9,9 +9,10 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.definitions import Definitions, is_property
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import method
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

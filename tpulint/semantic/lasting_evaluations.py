@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.other_files import Definition, definition_called
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

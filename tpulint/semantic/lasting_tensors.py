@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind, Side, Value
 
 TYPE_CHECKING = False

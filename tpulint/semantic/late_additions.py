@@ -9,7 +9,7 @@ import ast
 from collections.abc import Sequence
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.tree import LoopNode
+from tpulint.semantic.nodes import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

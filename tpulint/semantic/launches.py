@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_over import ends_program
 from tpulint.semantic.torch_facts import RUNTIME
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.worker_pools import runs_in_pools
 
 SPAWN = "torch.multiprocessing.spawn"

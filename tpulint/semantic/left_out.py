@@ -6,7 +6,8 @@ import ast
 import re
 
 from tpulint.model import Span
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 _OF_TESTS = ("pytest", "unittest", "absltest", "TestCase", "assertRaises", "require_", "RunIf(")
 # Only tests ask for these: `re` compiles, and keeps, those that are used.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.repeated_batches import loops_of_batch
-from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

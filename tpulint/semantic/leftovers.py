@@ -6,9 +6,9 @@ import ast
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
+from tpulint.semantic.nodes import FUNCTIONS, LoopNode
 from tpulint.semantic.pending import Entry, Key
 from tpulint.semantic.recording import Recording
-from tpulint.semantic.tree import FUNCTIONS, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.evaluation import Evaluation
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import Comprehension, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.nodes import Comprehension, FunctionNode, LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 _GIVES_ON = frozenset({
     "builtins.enumerate", "builtins.iter", "builtins.map", "builtins.zip", "builtins.filter", "builtins.next",

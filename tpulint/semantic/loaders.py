@@ -13,16 +13,16 @@ from tpulint.semantic.entries import elements_of_loop, entries
 from tpulint.semantic.fed_parameters import ANY, sources_of
 from tpulint.semantic.loader_sources import LoaderSources
 from tpulint.semantic.named_dicts import dicts_named
+from tpulint.semantic.nodes import LOOPS
 from tpulint.semantic.outside import EVALUATION, STEP, qualified_in_file
 from tpulint.semantic.sample_counts import SampleCounts
-from tpulint.semantic.tree import LOOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.creations import Creation
+    from tpulint.semantic.nodes import FunctionNode, LoopNode
     from tpulint.semantic.regions import StepLoop
-    from tpulint.semantic.tree import FunctionNode, LoopNode
 
 LOADER = "torch.utils.data.DataLoader"
 _PARAMETERS = (

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from tpulint.semantic.chosen_reads import choice_around
 from tpulint.semantic.drivers import Driver
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.nodes import FUNCTIONS, LoopNode
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.read_arrays import is_array_of_number
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import CalledStep, Pace, Step
-from tpulint.semantic.tree import FUNCTIONS, LoopNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

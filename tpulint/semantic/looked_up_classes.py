@@ -9,8 +9,9 @@ import ast
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, bases_above
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import ast
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import definition_called, returned
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself
 
 TYPE_CHECKING = False

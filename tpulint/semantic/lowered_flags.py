@@ -8,7 +8,8 @@ from functools import cached_property
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _START = "__init__"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FUNCTIONS, is_of_self
 from tpulint.semantic.other_files import Definition, method
-from tpulint.semantic.tree import FUNCTIONS, is_of_self
 
 _PURE = ("math.", "numpy.", "torch.", "builtins.")
 _EFFECTS = ("builtins.print", "builtins.open", "builtins.setattr", "torch.distributed.", "torch.save")

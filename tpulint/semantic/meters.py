@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.reads import Read, Use
 from tpulint.semantic.regions import Pace
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

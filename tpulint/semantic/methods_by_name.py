@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _OF_MODULES = frozenset({
     "_apply", "_call_impl", "_get_name", "_load_from_state_dict", "_named_members", "_register_state_dict_hook",

@@ -10,7 +10,8 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 _NEW_STYLE = ("torch.autocast", "torch.amp.autocast")
 _OLD_STYLE = "torch.cuda.amp.autocast"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from tpulint.semantic.tree import FUNCTIONS
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

@@ -10,8 +10,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.module_lists import ModuleLists
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FunctionNode
 from tpulint.semantic.passed_arguments import arguments_given, given_around
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 _FORWARD = "forward"
 

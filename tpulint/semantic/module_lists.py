@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import beside_none
 from tpulint.semantic.variables import itself
 

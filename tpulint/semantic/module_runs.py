@@ -8,8 +8,9 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FunctionNode, is_of_self
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _RUNNING_METHODS = ("generate", "forward", "encode", "decode")
 _KEEPING = ("register_", "load_", "add_", "set_", "update_", "__")

@@ -8,7 +8,7 @@ from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.element_values import SEQUENCES
 from tpulint.semantic.kinds import Kind, Side
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.swap_flag import SwapFlag
 from tpulint.semantic.torch_facts import COPYING_CLASSES, MOVES, RUNTIME
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _CALL_DEPTH = 4

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 
 from tpulint.semantic.bindings import Binding, name_imported
 from tpulint.semantic.bound_names import BUILTINS, STARRED, STARRED_CLASSES, BoundNames
+from tpulint.semantic.nodes import LOOPS
 from tpulint.semantic.scopes import Scope
 from tpulint.semantic.torch_facts import CANONICAL_NAMES
-from tpulint.semantic.tree import LOOPS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.tried_imports import is_tried_import, tried_first
 
 READ_ALL = frozenset(f"builtins.{name}" for name in ("locals", "globals", "vars", "eval", "exec", "dir"))

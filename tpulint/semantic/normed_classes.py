@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from tpulint.semantic.nodes import FUNCTIONS, is_of_self, is_super
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.tree import FUNCTIONS, is_of_self, is_super
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

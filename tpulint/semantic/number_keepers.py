@@ -9,8 +9,8 @@ from tpulint.semantic.bindings import part_of
 from tpulint.semantic.creations import Creation
 from tpulint.semantic.kept_tensors import Held
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FunctionNode, is_of_self
 from tpulint.semantic.scopes import Scope
-from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _ABOUT_ATTRIBUTES = frozenset({"builtins.getattr", "builtins.setattr", "builtins.hasattr"})
 _LIST = "torch.nn.ModuleList"

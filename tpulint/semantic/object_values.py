@@ -11,9 +11,10 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, is_of_self
 from tpulint.semantic.other_files import returned, with_bases
 from tpulint.semantic.record_fields import RecordFields
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import LARGEST_DEPTH, UNKNOWN, Kind, Side, Value, join
 from tpulint.semantic.variables import is_configuration
 

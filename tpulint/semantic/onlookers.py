@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.tree import FUNCTIONS, LoopNode
+from tpulint.semantic.nodes import FUNCTIONS, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.values import is_none
 
 TYPE_CHECKING = False

@@ -25,6 +25,7 @@ from tpulint.semantic.device_settings import settings_used
 from tpulint.semantic.given_values import gives_device, is_place_of_options
 from tpulint.semantic.handed_objects import started_by
 from tpulint.semantic.methods_by_name import methods_like, pattern_given
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, function_run, method, methods, returned, with_bases
 from tpulint.semantic.outside import (
     NOW_AND_THEN,
@@ -37,7 +38,6 @@ from tpulint.semantic.passed_arguments import arguments_given, values_given
 from tpulint.semantic.read_properties import properties_read
 from tpulint.semantic.started_programs import functions_started
 from tpulint.semantic.texts_given import texts_given
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.unfollowed import unfollowed_uses
 from tpulint.semantic.values import Kind
 from tpulint.semantic.wrapper_reads import files_unwrapped

@@ -10,7 +10,8 @@ from tpulint.model import OutsideCall as OutsideCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.tree import FunctionNode, SyntaxTree
+    from tpulint.semantic.nodes import FunctionNode
+    from tpulint.semantic.tree import SyntaxTree
 
 STEP = "step"
 EVALUATION = "evaluation batch"

@@ -12,8 +12,9 @@ from tpulint.semantic.flow import Flow
 from tpulint.semantic.loaded_objects import is_loaded
 from tpulint.semantic.module_lists import DEFAULT_DICT, ModuleLists
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import OutsideCall, classes_of_file, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import is_none
 from tpulint.semantic.variables import itself
 from tpulint.semantic.wrapped_modules import WRAPPED, is_made_of_torch

@@ -6,8 +6,9 @@ import ast
 
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, is_of_self
 from tpulint.semantic.torch_facts import OPTIMIZERS
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 _GROUPS, _PARAMETERS, _STEP = "param_groups", "params", "step"
 _GRADIENT = "grad"

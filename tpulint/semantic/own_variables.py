@@ -7,8 +7,8 @@ import ast
 from tpulint.model import Span
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding, element_of
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.regions import Pace
-from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from tpulint.model import Pace
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.outside import STEP
 from tpulint.semantic.reads import Read
 from tpulint.semantic.regions import may_have_turns
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

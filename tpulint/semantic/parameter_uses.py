@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 
 _COPIES = ("cpu", "numpy", "tolist")
 _CONFIGURATION = r"(?:^|[._])(?:config|cfg|args|hparams|hps|opt)$"

@@ -12,12 +12,13 @@ from tpulint.semantic.default_flags import DefaultFlags
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
 from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
 from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.relayed_parameters import RelayedParameters
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Side, Value, is_cpu, is_none, is_text, join
 
 TYPE_CHECKING = False

@@ -8,8 +8,9 @@ import re
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.launches import Launches
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.torch_facts import PROCESS_STARTERS
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 _DEVICE_WORDS = r"\bdevice\b|cuda|xla"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import os
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import definition_called, returned
 from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

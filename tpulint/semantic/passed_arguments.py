@@ -6,7 +6,8 @@ import ast
 
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_super
+from tpulint.semantic.nodes import FunctionNode, is_super
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.default_flags import literal
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, SyntaxTree, is_of_self
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "os._exit"})
 """Functions that end the program."""

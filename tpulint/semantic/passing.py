@@ -9,7 +9,8 @@ from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Path, is_none
 from tpulint.semantic.variables import last_name
 

@@ -8,7 +8,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.computed import is_computed_elsewhere
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.nodes import FunctionNode
 from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.torch_facts import CUDA_ONLY_NAMES
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

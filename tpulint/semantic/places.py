@@ -7,7 +7,7 @@ import ast
 from tpulint.records import NamedTuple
 from tpulint.semantic.device_lists import is_chosen_among, lists_the_host
 from tpulint.semantic.devices_given import is_taken_for_device
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.nodes import FunctionNode
 from tpulint.semantic.variables import Key, Variables, last_name, says_device
 
 TYPE_CHECKING = False

@@ -7,8 +7,9 @@ import ast
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.events import EventMap
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, is_of_self, is_super
 from tpulint.semantic.passed_arguments import fits
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, SyntaxTree, is_of_self, is_super
+from tpulint.semantic.tree import SyntaxTree
 
 _COLLECTIONS = frozenset({
     "builtins.dict", "builtins.set", "collections.OrderedDict", "collections.defaultdict", "collections.Counter",

@@ -6,9 +6,9 @@ import ast
 import re
 from functools import cached_property
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.origins import Origin, origins
 from tpulint.semantic.torch_facts import RUNTIME
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

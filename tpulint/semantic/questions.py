@@ -7,7 +7,7 @@ import ast
 from tpulint.semantic.cuda_features import CudaFeatures
 from tpulint.semantic.cuda_mentions import PRINTING
 from tpulint.semantic.half_options import HalfOptions
-from tpulint.semantic.tree import EXITS
+from tpulint.semantic.nodes import EXITS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

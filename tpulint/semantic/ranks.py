@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.origins import origins
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

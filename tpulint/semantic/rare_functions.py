@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tpulint.semantic.tree import FunctionNode
+from tpulint.semantic.nodes import FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FunctionNode, LoopNode
 from tpulint.semantic.other_files import Definition, method
 from tpulint.semantic.reads import Read
-from tpulint.semantic.tree import FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import methods
 from tpulint.semantic.outside import STEP, OutgoingCall, OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.reads import CASTS, COPIES, adds_to_itself
 from tpulint.semantic.statement_work import Work
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

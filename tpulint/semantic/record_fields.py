@@ -6,7 +6,8 @@ import ast
 
 from tpulint.semantic.imported import Imported
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _TUPLES = ("collections.namedtuple", "typing.NamedTuple")

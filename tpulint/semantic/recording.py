@@ -8,10 +8,10 @@ from collections.abc import Callable
 from tpulint.semantic.computed import parts_computed_elsewhere
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.number_keepers import NumberKeepers
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.pending import GROWING, Entry, Key, State
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False

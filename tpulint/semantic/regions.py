@@ -18,6 +18,7 @@ from tpulint.semantic.given_flags import GivenFlags
 from tpulint.semantic.intervals import Intervals
 from tpulint.semantic.kinds import Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, Comprehension, FunctionNode, LoopNode
 from tpulint.semantic.outside import STEP, OutsideCall, merge
 from tpulint.semantic.step_gates import gates_of_steps
 from tpulint.semantic.steps import CalledStep as CalledStep
@@ -25,7 +26,7 @@ from tpulint.semantic.steps import Step as Step
 from tpulint.semantic.steps import StepFunction as StepFunction
 from tpulint.semantic.steps import StepFunctions, find_step_loops
 from tpulint.semantic.steps import StepLoop as StepLoop
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, Comprehension, FunctionNode, LoopNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.source import trains_by_imports
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from tpulint.semantic.collating import with_called
 from tpulint.semantic.creations import Creation, overlap
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode, is_of_self
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode, is_of_self
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import UNKNOWN, Kind, Value, join
 
 TYPE_CHECKING = False

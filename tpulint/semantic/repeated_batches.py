@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FunctionNode, LoopNode
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from tpulint.model import Pace
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.pending import State
 from tpulint.semantic.steps import StepLoop
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

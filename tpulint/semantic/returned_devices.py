@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tpulint.semantic.bindings import Binding, part_of
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False

@@ -11,10 +11,11 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.called_models import is_given, models_called
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
+from tpulint.semantic.nodes import FUNCTIONS, is_of_self
 from tpulint.semantic.other_files import unpacked
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.summands import summands
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind, Side, Value
 from tpulint.semantic.variables import last_name
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from tpulint.semantic.batch_loops import batches_of, gone_through
 from tpulint.semantic.default_flags import Branches, is_open, literal
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given, values_given
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.origins import origins
 from tpulint.semantic.other_files import method, returned
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind, Side
 from tpulint.semantic.moves import names_host
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, definition_called, returned
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

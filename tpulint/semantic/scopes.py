@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.tree import FUNCTIONS, SCOPES, SyntaxTree
+from tpulint.semantic.nodes import FUNCTIONS, SCOPES
+from tpulint.semantic.tree import SyntaxTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.effects import Path, meet, path_of
 from tpulint.semantic.kinds import Kind
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.passed_arguments import parameters_of
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

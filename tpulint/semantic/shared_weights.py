@@ -11,14 +11,14 @@ import ast
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import LOOPS
+from tpulint.semantic.nodes import LOOPS
 from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
+    from tpulint.semantic.nodes import LoopNode
     from tpulint.semantic.steps import StepLoop
-    from tpulint.semantic.tree import LoopNode
 
 _SAME = frozenset({"detach", "clone", "data", "contiguous"})
 """What gives a tensor with the memory of the one it is asked of: nothing is computed for a clone."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterable
 
-from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.nodes import LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 _SIZES = ("shape", "size")
 

@@ -6,9 +6,9 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import function_run
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall, qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

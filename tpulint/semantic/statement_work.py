@@ -7,9 +7,9 @@ from enum import IntEnum
 
 from tpulint.semantic import torch_facts as facts
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.reads import COPIES
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tpulint.records import NamedTuple
 from tpulint.semantic.clocks import CLOCKS
 from tpulint.semantic.events import SYNCS
 from tpulint.semantic.kinds import Kind
-from tpulint.semantic.tree import LOOPS
+from tpulint.semantic.nodes import LOOPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

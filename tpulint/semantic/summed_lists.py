@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.reads import Read
-from tpulint.semantic.tree import LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

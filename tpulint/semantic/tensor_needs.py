@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import definition_called
 from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

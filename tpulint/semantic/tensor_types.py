@@ -6,9 +6,9 @@ import ast
 
 from tpulint.semantic.handed_tensor_types import given_by
 from tpulint.semantic.kept_attributes import is_read_elsewhere, loads_of_objects, owner_of
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.tensor_modules import TensorModule, tensor_modules
 from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import Key
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ import ast
 
 from tpulint.semantic.default_flags import is_open, literal
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FunctionNode
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FunctionNode
 
 
 def texts_given(names: Names, name: ast.AST, function: FunctionNode, run: ast.Call) -> dict[str, str]:

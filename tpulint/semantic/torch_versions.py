@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from tpulint.semantic.tree import EXITS, SyntaxTree
+from tpulint.semantic.nodes import EXITS
+from tpulint.semantic.tree import SyntaxTree
 
 _NEWER = (
     r"(?i)TORCH_?(?:VERSION_?)?(?:IS_)?(?:GREATER|GE_|AT_LEAST|NEWER)|TORCH_\d+_\d+|WITH_PT\d+"

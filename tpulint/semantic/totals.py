@@ -8,11 +8,11 @@ from enum import Enum
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import element_of
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.onlookers import has_onlookers
 from tpulint.semantic.own_variables import OwnVariable, OwnVariables, is_operand
 from tpulint.semantic.reads import Read, adds_to_itself
 from tpulint.semantic.regions import Pace
-from tpulint.semantic.tree import LoopNode
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

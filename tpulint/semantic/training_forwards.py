@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FunctionNode, is_of_self
 from tpulint.semantic.passed_arguments import arguments_given, defaults_of
-from tpulint.semantic.tree import FunctionNode, SyntaxTree, is_of_self
+from tpulint.semantic.tree import SyntaxTree
 
 FORWARD = "forward"
 _TRAINING = "self.training"

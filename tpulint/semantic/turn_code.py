@@ -7,10 +7,10 @@ from functools import cached_property
 
 from tpulint.semantic.definitions import is_property
 from tpulint.semantic.kinds import Kind, Side
+from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode, is_of_self
 from tpulint.semantic.outside import EVALUATION as EVALUATION
 from tpulint.semantic.outside import STEP as STEP
 from tpulint.semantic.reads import Read
-from tpulint.semantic.tree import FUNCTIONS, LOOPS, FunctionNode, LoopNode, is_of_self
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

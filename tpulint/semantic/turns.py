@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.regions import Step
 from tpulint.semantic.statement_work import Work
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, LoopNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 
 from tpulint.semantic.default_flags import flags_left, has_flags
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.outside import NOW_AND_THEN, OutgoingCall, OutsideCall, qualified_in_file
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.module_lists import SEQUENTIAL
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.torch_facts import MOVES
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 
 _WITH_WEIGHTS = r"torch\.nn\.(?:Linear|Bilinear|Conv\w*\dd|Embedding|EmbeddingBag|LSTM|GRU|RNN|LSTMCell|GRUCell)"
 _FROM_ANYWHERE = ("builtins.eval", "torch.load", "torch.jit.load", "copy.deepcopy")

@@ -9,7 +9,8 @@ import ast
 
 from tpulint.semantic.gradient_switches import GradientSwitches
 from tpulint.semantic.kinds import Kind, Kinds
-from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.nodes import LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 
 class UnseenBackwards:

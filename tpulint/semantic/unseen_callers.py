@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.default_flags import is_open
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False

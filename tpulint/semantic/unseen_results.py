@@ -9,9 +9,10 @@ from tpulint.semantic.bindings import Binding
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import OutsideCall, qualified_in_file
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.values import Kind
 
 TYPE_CHECKING = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.wrapped_modules import WRAPPED
 
 TYPE_CHECKING = False

@@ -9,8 +9,9 @@ from functools import cached_property
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.kinds import Kind, Kinds
 from tpulint.semantic.names import Names
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, SyntaxTree
+from tpulint.semantic.tree import SyntaxTree
 from tpulint.semantic.variables import last_name
 
 _NO_OPTIMIZER = r"(?i)sched|warm|lr|prof|env|timer|ema|bar|progress|meter|stop|self$|cls$"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic.names import Names
-from tpulint.semantic.tree import LoopNode, SyntaxTree
+from tpulint.semantic.nodes import LoopNode
+from tpulint.semantic.tree import SyntaxTree
 
 _ORDERS = frozenset({"builtins.reversed", "tqdm.tqdm"})
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from tpulint.semantic.bindings import Binding
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.scopes import Scope
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode
 from tpulint.semantic.variables import says_device
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ import ast
 
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.linear import Linear
-from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.nodes import is_of_self
 
 _DEPTH = 3
 

@@ -9,9 +9,9 @@ from tpulint.semantic import FUNCTIONS, SemanticIndex
 from tpulint.semantic.bindings import Binding
 from tpulint.semantic.left_out_batches import leaves_out_smaller
 from tpulint.semantic.loaders import Loader
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.other_files import Definition, methods, returned
 from tpulint.semantic.repeated_batches import loops_of_batch
-from tpulint.semantic.tree import LoopNode
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:

@@ -9,9 +9,9 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Span
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.collating import collate_functions, collating_for_others
+from tpulint.semantic.nodes import LoopNode
 from tpulint.semantic.other_files import Definition, methods
 from tpulint.semantic.sample_lists import columns_of_samples, list_of_samples
-from tpulint.semantic.tree import LoopNode
 from tpulint.semantic.turn_code import EVALUATION, STEP
 
 _MOVES = frozenset({"to", "cuda"})

@@ -10,8 +10,8 @@ from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import FunctionNode, Kind
 from tpulint.semantic.device_indices import indices_held, is_index_of_tensor
 from tpulint.semantic.device_sites import devices_given
+from tpulint.semantic.nodes import FUNCTIONS, is_super
 from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.tree import FUNCTIONS, is_super
 from tpulint.semantic.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
+from tpulint.semantic.nodes import is_of_self
 from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
-from tpulint.semantic.tree import is_of_self
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

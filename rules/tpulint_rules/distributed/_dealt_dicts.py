@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.collating import collators_meant
 from tpulint.semantic.loaders import LOADER
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import Definition, definition_called, method, returned
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 _DEPTH = 6

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import last_name
 
 TYPE_CHECKING = False

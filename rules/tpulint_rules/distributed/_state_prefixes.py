@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
+from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.other_files import definition_called, loads_of_parameter
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import FUNCTIONS
 from tpulint.semantic.variables import itself, last_name
 from tpulint.semantic.wrapper_reads import unwrapped
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex
 from tpulint.semantic.creations import Creation
-from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.nodes import is_of_self
 
 _DEPTH = 4
 

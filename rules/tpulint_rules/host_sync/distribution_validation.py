@@ -10,8 +10,8 @@ from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
 from tpulint.semantic.distribution_classes import class_of_torch
+from tpulint.semantic.nodes import is_super
 from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.tree import is_super
 from tpulint.semantic.turn_code import EVALUATION, STEP
 from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
 

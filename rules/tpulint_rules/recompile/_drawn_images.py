@@ -10,8 +10,8 @@ from tpulint.model import Certainty, Finding
 from tpulint.semantic import SemanticIndex
 from tpulint.semantic.collating import collating_functions, with_called
 from tpulint.semantic.drawn_numbers import draws_one
+from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.outside import STEP
-from tpulint.semantic.tree import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.variables import last_name
 
 _FUNCTIONAL = "torch.nn.functional."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, LoopNode
-from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.nodes import is_of_self
 from tpulint.semantic.variables import last_name
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate")

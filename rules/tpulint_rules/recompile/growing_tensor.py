@@ -9,7 +9,7 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS
 from tpulint.semantic.bindings import Binding
-from tpulint.semantic.tree import is_of_self
+from tpulint.semantic.nodes import is_of_self
 from tpulint.semantic.values import is_none
 from tpulint_rules.recompile._joined_behind import joined_behind
 from tpulint_rules.recompile._rows_chosen import copied, kept_length

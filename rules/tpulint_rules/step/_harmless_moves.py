@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from tpulint.context import FileContext
 from tpulint.semantic import FUNCTIONS
 from tpulint.semantic.moves import Move
+from tpulint.semantic.nodes import LOOPS
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import PLAIN_MODULES
-from tpulint.semantic.tree import LOOPS
 
 
 def moves_nothing(ctx: FileContext, move: Move) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.tree import Comprehension
+from tpulint.semantic.nodes import Comprehension
 from tpulint_rules.step._host_loops import runs_on_host
 
 
