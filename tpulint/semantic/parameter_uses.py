@@ -20,6 +20,13 @@ def is_called_options(name: str) -> bool:
     return re.search(_CONFIGURATION, name) is not None
 
 
+def is_left_at_plain(default: ast.expr | None) -> bool:
+    """Whether a parameter is a number or a text by default."""
+    if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
+        default = default.operand
+    return isinstance(default, ast.Constant) and isinstance(default.value, int | float | str)
+
+
 class ParameterUses:
     """Of the functions of one file, as far as it tells a tensor from other values."""
 

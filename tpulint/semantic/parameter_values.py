@@ -15,7 +15,7 @@ from tpulint.semantic.names import Names
 from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.number_parameters import NumberParameters
 from tpulint.semantic.outside import ELEMENT_AT, ELEMENT_OF, OutsideCall, qualified_in_file
-from tpulint.semantic.parameter_uses import ParameterUses, is_called_options
+from tpulint.semantic.parameter_uses import ParameterUses, is_called_options, is_left_at_plain
 from tpulint.semantic.passed_arguments import named_beside
 from tpulint.semantic.relayed_parameters import RelayedParameters
 from tpulint.semantic.tree import SyntaxTree
@@ -23,6 +23,7 @@ from tpulint.semantic.values import HOST, HOST_DEVICE, NUMPY, UNKNOWN, Kind, Sid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpulint.semantic.forward_parameters import ForwardParameters
     from tpulint.semantic.kinds import Kinds
 
 _ANNOTATIONS = {
@@ -69,6 +70,15 @@ class ParameterValues:
         from tpulint.semantic.registered_hooks import hooks_registered, tensors_given
 
         return {hook: tensors_given(call, hook) for call, hook in hooks_registered(self._tree, self._definitions)}
+
+    @cached_property
+    def _forward(self) -> ForwardParameters:
+        """What forward passes are given."""
+        from tpulint.semantic.forward_parameters import ForwardParameters
+
+        return ForwardParameters(
+            self._kinds, self._tree, self._flow, self._definitions, self._flags, self._numbers, self._uses
+        )
 
     def annotated(self, annotation: ast.expr | None) -> Value:
         """What an annotation says; of one in quotes nothing."""
@@ -117,8 +127,8 @@ class ParameterValues:
             here = self._definitions.arguments.of(function, binding.name)
             if function.name == "forward":  # `model((words, masks))`
                 here = [*here, *self._definitions.arguments.of_object(function, binding.name)]
-            outside = self._given_outside(function, ELEMENT_AT.format(binding.name, key))
-            outside = outside or self._given_outside(function, ELEMENT_OF.format(binding.name))
+            outside = self.given_outside(function, ELEMENT_AT.format(binding.name, key))
+            outside = outside or self.given_outside(function, ELEMENT_OF.format(binding.name))
             values = [*(self._kinds.placed_or_held(item, key, depth + 2) for item in here), *outside]
             return _join_sides(values)._replace(certain=False)
 
@@ -134,7 +144,7 @@ class ParameterValues:
         if not isinstance(function, FUNCTIONS) or function.name != "forward":
             return False
         given = [self._kinds.value(item, depth + 2) for item in self._definitions.arguments.of(function, node.value.id)]
-        given += self._given_outside(function, node.value.id)
+        given += self.given_outside(function, node.value.id)
         element = self.element(bindings[0], key_of(node), depth)
         if any(value.kind is Kind.TENSOR for value in (*given, element)):
             return False  # a batch of a loader, or a loss in a dictionary
@@ -184,12 +194,12 @@ class ParameterValues:
         here = [part for call in calls[:_CALLS] for part in named_beside(call, function)]
         if isinstance(key, str):
             values = [self._kinds.value(value, depth + 2) for value, name in here if name == key]
-            return _join_sides([*values, *self._given_outside(function, key)])._replace(certain=False)
+            return _join_sides([*values, *self.given_outside(function, key)])._replace(certain=False)
         values = [
             self._kinds.content(value, None, depth + 2) if name is None else self._kinds.value(value, depth + 2)
             for value, name in here
         ]
-        joined = _join_sides([*values, *self._given_outside(function, ELEMENT_OF.format(kwargs.arg))])
+        joined = _join_sides([*values, *self.given_outside(function, ELEMENT_OF.format(kwargs.arg))])
         return joined._replace(certain=False) if joined.kind is Kind.TENSOR else UNKNOWN
 
     def _given(self, binding: Binding, depth: int) -> Value:
@@ -211,10 +221,10 @@ class ParameterValues:
             if of_module and self._is_first(binding.node, function):
                 return Value(Kind.MODULE)
             if of_module and function.name == "forward":
-                return self._given_to_forward(function, binding, depth)
+                return self._forward.value(function, binding, depth)
             passed = self._definitions.arguments.of(function, binding.name)
             given = [*((item, None) for item in passed), *self._definitions.arguments.unpacked(function, binding.name)]
-            outside = self._given_outside(function, binding.name)
+            outside = self.given_outside(function, binding.name)
             if not given:
                 chosen = self._definitions.arguments.when_chosen(function, binding.name)
                 # `super().__init__(generator)` of a derived class
@@ -232,52 +242,11 @@ class ParameterValues:
             relayed = self._relayed.value(function, binding.node, depth)
             if relayed.kind is not Kind.UNKNOWN:
                 return relayed
-            if function.name == "__init__" and _is_left_at_plain(binding.value):
+            if function.name == "__init__" and is_left_at_plain(binding.value):
                 return HOST._replace(certain=False)  # `def __init__(self, rate=0.1)`
         elif isinstance(function, ast.Lambda):
             joined = join(self._kinds.value(given, depth + 2) for given in self._given_to_lambda(function, binding))
             return joined._replace(certain=False)
-        return UNKNOWN
-
-    def _given_to_forward(self, function: FunctionNode, binding: Binding, depth: int) -> Value:
-        """What the forward pass of a module is given: tensors, unless what is known of it speaks against that."""
-        assert isinstance(binding.node, ast.arg)
-        if _is_left_at_plain(binding.value) or _are_plain(binding.value):
-            return HOST._replace(certain=False)  # `ratio=0.5`, `return_attention=False`, `layers=(0, 1, 2)`
-        if self._flags.is_left_none(binding):
-            return UNKNOWN  # `forward(self, x, temp=None)`, `self.quantize(x)`
-        if self._is_given_numbers(function, binding.name):
-            return HOST._replace(certain=False)  # `self.forward(x, drop=0.)`
-        if self._is_given_values_of_host(function, binding.name, depth):
-            return HOST._replace(certain=False)  # `for t in reversed(range(n)): model(x, t)`
-        if self._is_given_arrays(function, binding.name, depth):
-            return NUMPY._replace(certain=False)  # `model(x, lengths.numpy())`
-        if self._uses.is_asked(function, binding.name):
-            return UNKNOWN  # `forward(self, x, states=None)`, `if states:`
-        if self._uses.is_called(function, binding.name) or self._uses.is_stepped(function, binding.name):
-            return UNKNOWN  # `forward(self, x, decoder=None)`, `decoder(x)`
-        if self._uses.is_made_set(function, binding.name):
-            return UNKNOWN  # `forward(self, nodes)`, `set(nodes)`
-        if self._numbers.has(function, binding.name):
-            return UNKNOWN  # `forward(self, x, task)`, `int((task - 1) * 5)`
-        is_compared = self._numbers.is_compared_in_training(function, binding.name)
-        if is_compared and not self._is_given_tensor(function, binding.name, depth):
-            return UNKNOWN  # `forward(self, x, prob)`, `if self.training and prob > 0.0:`
-        if is_called_options(binding.name) and not self._is_given_tensor(function, binding.name, depth):
-            return UNKNOWN  # `forward(self, x, args=None)`, `box = args.box`
-        if self._uses.is_option(function, binding.name):
-            return UNKNOWN  # `count = self.config.count if count is None else count`
-        annotation = binding.node.annotation
-        if annotation is not None and "Tensor" not in self._tree.text(annotation):
-            return UNKNOWN  # `question: List[str]`, `size: Size`
-        if function.args.args and function.args.args[0].arg != binding.name:
-            if self._is_left_on_host(function, binding.name):
-                return Value(Kind.TENSOR, Side.HOST, certain=False)
-            if self._uses.moves_parts(function, binding.name):
-                return Value(Kind.TENSOR, Side.UNKNOWN, certain=False)
-            if self._kinds.shape_numbers.are_handed_in(function, binding.name):
-                return HOST._replace(certain=False)  # `for block in self.blocks: x = block(x, x.shape)`
-            return Value(Kind.TENSOR, Side.DEVICE if self._kinds.mentions_device else Side.UNKNOWN, certain=False)
         return UNKNOWN
 
     def _given_value(self, argument: ast.expr, depth: int, at: int | None = None) -> Value:
@@ -300,66 +269,12 @@ class ParameterValues:
             if isinstance(call, ast.Call) and call.func is use and at < len(call.args):
                 yield call.args[at]
 
-    def _is_given_values_of_host(self, function: FunctionNode, name: str, depth: int) -> bool:
-        """Whether all calls that are known, here and in other files, give no tensor but a value of the host.
-
-        A list of tensors is such a value, too: what is taken apart, or asked for an attribute, is none.
-        """
-        if self._uses.is_taken_apart(function, name):
-            return False
-        values = self._given_by_calls(function, name, depth)
-        return bool(values) and all(value.kind is Kind.HOST for value in values)
-
-    def _is_given_arrays(self, function: FunctionNode, name: str, depth: int) -> bool:
-        """Whether all calls that are known give an array of NumPy or an element of one, or else a number of Python."""
-        values = self._given_by_calls(function, name, depth)
-        kinds = {value.kind for value in values}
-        is_either = kinds == {Kind.HOST, Kind.NUMPY} and not self._uses.is_taken_apart(function, name)
-        return is_either or kinds == {Kind.NUMPY}
-
-    def _given_by_calls(self, function: FunctionNode, name: str, depth: int) -> list[Value]:
+    def given_by_calls(self, function: FunctionNode, name: str, depth: int) -> list[Value]:
         """What calls give for a parameter, those of objects among them, here and in other files."""
         arguments = self._definitions.arguments
         given = [*arguments.of(function, name), *arguments.of_object(function, name)]
         values = [self._given_value(item, depth) for item in given if not is_none(item)]
-        return values + self._given_outside(function, name)
-
-    def _is_given_tensor(self, function: FunctionNode, name: str, depth: int) -> bool:
-        """Whether a call that is known, here or in another file, gives a tensor."""
-        return any(value.kind is Kind.TENSOR for value in self._given_by_calls(function, name, depth))
-
-    def _is_given_numbers(self, function: FunctionNode, name: str) -> bool:
-        """Whether calls in this file give nothing but constants for a parameter, or those in others a value of Python.
-
-        A list of tensors is such a value, too: what is taken apart is none.
-        """
-        given = [item for item in self._definitions.arguments.of(function, name) if not is_none(item)]
-        if given:
-            return all(isinstance(item, ast.Constant) for item in given)
-        outside = self._given_outside(function, name)
-        is_python = bool(outside) and all(value == HOST._replace(certain=False) for value in outside)
-        return is_python and self._uses.is_number(function, name)
-
-    def _is_left_on_host(self, function: FunctionNode, name: str) -> bool:
-        """Whether all calls in other files give a forward pass a tensor of the host: lengths, for packed sequences.
-
-        Not what it is given first, which what is wrapped around the module may move; and only where nothing is done
-        with it but to copy it to the host, or to hand it on: what was taken for a tensor may be a list of them.
-        """
-        first = function.args.args[1:2]
-        given = self._given_outside(function, name)
-        if not given or (first and first[0].arg == name):
-            return False
-        if not all(value.kind is Kind.TENSOR and value.side is Side.HOST for value in given):
-            return False
-        loads = self._uses.loads(function, name)
-        return all(self._uses.is_copied(load) or not self._is_first_value(load) for load in loads)
-
-    def _is_first_value(self, name: ast.Name) -> bool:
-        """Whether a variable may still be what its function was given, not only an array made of it."""
-        bindings = self._flow.reaching(name)
-        made = [binding for binding in bindings if binding.kind != "parameter"]
-        return len(made) < len(bindings) and not any(map(self._kinds.branches.is_converted, made))
+        return values + self.given_outside(function, name)
 
     def _is_first(self, parameter: ast.arg, function: FunctionNode) -> bool:
         """Whether a parameter is the object whose method a function is, which no function within a method has."""
@@ -371,10 +286,10 @@ class ParameterValues:
 
     def is_given_device_tensor(self, function: FunctionNode, name: str) -> bool:
         """Whether calls in other files give a tensor of the device for a parameter."""
-        given = self._given_outside(function, name)
+        given = self.given_outside(function, name)
         return any(value.kind is Kind.TENSOR and value.side is Side.DEVICE for value in given)
 
-    def _given_outside(self, function: FunctionNode, name: str) -> list[Value]:
+    def given_outside(self, function: FunctionNode, name: str) -> list[Value]:
         """What calls in other files give for a parameter."""
         called = qualified_in_file(self._tree, function)
         return [
@@ -384,19 +299,6 @@ class ParameterValues:
             for parameter, kind, side in call.arguments
             if parameter == name
         ]
-
-
-def _are_plain(default: ast.expr | None) -> bool:
-    """Whether a parameter is a list of numbers or texts by default."""
-    elements = default.elts if isinstance(default, ast.List | ast.Tuple) else []
-    return bool(elements) and all(map(_is_left_at_plain, elements))
-
-
-def _is_left_at_plain(default: ast.expr | None) -> bool:
-    """Whether a parameter is a number or a text by default."""
-    if isinstance(default, ast.UnaryOp) and isinstance(default.op, ast.USub):
-        default = default.operand
-    return isinstance(default, ast.Constant) and isinstance(default.value, int | float | str)
 
 
 def _join_sides(values: list[Value]) -> Value:
