@@ -10,28 +10,16 @@ from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
 from tpulint.semantic.computed_places import computed_places
 from tpulint.semantic.stand_ins import reads_of_stand_ins
-from tpulint.semantic.summed_lists import summed_list
 from tpulint.semantic.turn_code import STEP
 from tpulint_rules.host_sync._deferred_meters import deferred
-from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
+from tpulint_rules.host_sync._device_values import keep_on_device
 from tpulint_rules.host_sync._inner_turns import fetched_behind
+from tpulint_rules.host_sync._kept_tensors import HELD, give_tensor, hold, kept_in_place, return_tensor
 from tpulint_rules.host_sync._moved_branches import moved_with_condition
 from tpulint_rules.host_sync._there_and_back import there_and_back
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tpulint.semantic.early_displays import EarlyDisplay
-    from tpulint.semantic.held_values import HeldValue
-    from tpulint.semantic.kept_dicts import KeptDict, SummedDict
-    from tpulint.semantic.meters import Metered
-    from tpulint.semantic.returned_values import ReturnedValue
-    from tpulint.semantic.summed_lists import SummedList
-
-HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
-METERED = "The meter holds tensors, and sums them in the dtype they have."
 _AS_NUMBER = "Add the number, `total[0] += loss.item()`: what the step has computed is only fetched."
 _EARLIER = "Compute it in front of the boundary, and read only the result behind it."
-LATE = "What it is made of is read at that time, and not in other steps."
 MOVED = "What is shown is shown after the update of the step, and a clock read beside it reads later."
 
 
@@ -84,7 +72,7 @@ def _reads_of_stand_ins(ctx: FileContext) -> Iterator[Finding]:
             read.node,
             f"`{short(ctx.text(read.tensor))}` is copied to the host in every step that computes it: "
             "the host waits for the device",
-            None if returned is None else _return_tensor(ctx, returned),
+            None if returned is None else return_tensor(ctx, returned),
             severity=Severity.ERROR,
             certainty=Certainty.LIKELY,
         )
@@ -98,7 +86,7 @@ def costly_reads(ctx: FileContext, loop: Step, taken: Set[ast.expr]) -> Iterator
         if read.use is Use.BRANCH or read.node in taken or pace not in (Pace.STEP, Pace.LOG_INTERVAL):
             continue
         # What becomes of the number in other files nobody here can tell.
-        kept = _kept(ctx, read, loop) if pace is Pace.STEP and not isinstance(loop, CalledStep) else None
+        kept = kept_in_place(ctx, read, loop) if pace is Pace.STEP and not isinstance(loop, CalledStep) else None
         behind = index.boundaries.is_behind(read.node, loop)
         if not behind or kept is not None or (pace is Pace.STEP and not index.boundaries.has(loop)):
             yield read, pace, kept
@@ -159,126 +147,6 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
         severity=Severity.ERROR if pace is Pace.STEP else Severity.WARNING,
         certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
     )
-
-
-def _kept(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
-    """The tensor in place of the number, where what takes it up can do with either."""
-    held = ctx.index.held_values.of(read, loop)
-    if held is not None:
-        return _hold(ctx, held)
-    kept = ctx.index.kept_dicts.of(read)
-    if kept is not None:
-        return _keep_in_dict(ctx, kept)
-    early = ctx.index.early_displays.of(read)
-    if early is not None:
-        return _make_late(ctx, early)
-    summed = ctx.index.kept_dicts.summed(read)
-    if summed is not None:
-        return _sum_in_dict(ctx, summed)
-    listed = summed_list(ctx.index, read)
-    if listed is not None:
-        return _sum_in_list(ctx, listed)
-    returned = ctx.index.returned_values.of(read, loop)
-    if returned is not None:
-        return _return_tensor(ctx, returned)
-    metered = ctx.index.meters.of(read)
-    return deferred(ctx, read) if metered is None else give_tensor(ctx, read, metered)
-
-
-def _return_tensor(ctx: FileContext, returned: ReturnedValue) -> FixBuilder:
-    """The tensor returned, which is read where the number is needed."""
-    fix = ctx.fix("Return the tensor and read it where the number is needed", Applicability.UNSAFE, HELD, Scope.LOOP)
-    for item in returned.reads:
-        keep_on_device(fix, ctx.index, item)
-    for number in returned.numbers:
-        fix.append(number, ".item()")
-    return fix
-
-
-def _hold(ctx: FileContext, held: HeldValue) -> FixBuilder:
-    """The variable given the tensor, which is read where the variable is used."""
-    reason = METERED if held.meters else HELD
-    fix = ctx.fix("Keep the tensor and read it where the number is needed", Applicability.UNSAFE, reason, Scope.LOOP)
-    for item in held.reads:
-        keep_on_device(fix, ctx.index, item, _without_dimensions(ctx, item) if held.meters else "")
-    for use in held.uses:
-        if use in held.mixed:
-            fix.replace(use, f"float({use.id})")
-        else:
-            fix.append(use, ".item()")
-    _read_meters(ctx, fix, held.reads[0], held.meters)
-    return fix
-
-
-def _keep_in_dict(ctx: FileContext, kept: KeptDict) -> FixBuilder:
-    """The dict filled with tensors, which become numbers where it is looked at."""
-    fix = ctx.fix("Keep the tensors and read them where the dict is looked at", Applicability.UNSAFE, HELD, Scope.LOOP)
-    for item in kept.reads:
-        keep_on_device(fix, ctx.index, item)
-    name = kept.name
-    for gate in kept.gates:
-        fix.insert_before(gate.body[0], f"{name} = {{key: float(value) for key, value in {name}.items()}}")
-    return fix
-
-
-def _make_late(ctx: FileContext, early: EarlyDisplay) -> FixBuilder:
-    """The dict, list, text or copy made in the block that looks at it."""
-    fix = ctx.fix("Put it together where it is looked at", Applicability.UNSAFE, LATE, Scope.LOOP)
-    lines: list[str] = []
-    for statement in early.statements:
-        first, *others = ctx.text(statement).split("\n")
-        indent = fix.indent_of(statement)
-        lines += [first, *(line.removeprefix(indent) for line in others)]
-        fix.delete(statement)
-    fix.insert_before(early.place, "\n".join(lines))
-    return fix
-
-
-def _sum_in_dict(ctx: FileContext, summed: SummedDict) -> FixBuilder:
-    """The dict filled with sums on the device, which are read behind the loop."""
-    fix = ctx.fix("Sum on the device and read behind the loop", Applicability.UNSAFE, HELD, Scope.LOOP)
-    for item in summed.reads:
-        keep_on_device(fix, ctx.index, item)
-    scalars = ctx.index.scalars
-    are_numbers = all(scalars.is_number(item) or scalars.is_scalar(item.tensor) for item in summed.reads)
-    copied = "item()" if are_numbers else "cpu().numpy()[()]"  # an array of no dimensions becomes a number
-    for loop, name in summed.loops:
-        insert_behind_loop(fix, loop, f"{name} = {{key: value.{copied} for key, value in {name}.items()}}")
-    return fix
-
-
-def _sum_in_list(ctx: FileContext, listed: SummedList) -> FixBuilder:
-    """The list filled with sums on the device, which are read behind the loop."""
-    fix = ctx.fix("Sum on the device and read behind the loop", Applicability.UNSAFE, HELD, Scope.LOOP)
-    for item in listed.reads:
-        keep_on_device(fix, ctx.index, item)
-    insert_behind_loop(fix, listed.loop, f"{listed.name} = [float(value) for value in {listed.name}]")
-    return fix
-
-
-def give_tensor(ctx: FileContext, read: Read, metered: Metered) -> FixBuilder:
-    """The meter given the tensor; what is taken out of it elsewhere becomes a number there."""
-    fix = ctx.fix("Give the meter the tensor", Applicability.UNSAFE, METERED, Scope.LOOP)
-    keep_on_device(fix, ctx.index, read, _without_dimensions(ctx, read))
-    _read_meters(ctx, fix, read, (metered,))
-    return fix
-
-
-def _without_dimensions(ctx: FileContext, read: Read) -> str:
-    """What makes a tensor one of no dimensions: one of one dimension cannot be formatted as a number."""
-    return "" if ctx.index.scalars.is_scalar(read.tensor) else ".reshape(())"
-
-
-def _read_meters(ctx: FileContext, fix: FixBuilder, read: Read, meters: tuple[Metered, ...]) -> None:
-    """Take numbers out of meters that are given tensors, and not in every step."""
-    for number in dict.fromkeys(number for metered in meters for number in metered.numbers):
-        fix.replace(number, f"float({ctx.text(number)})")
-    loop = ctx.index.step_loop_of(read.node)
-    bars = list(dict.fromkeys(bar for metered in meters for bar in metered.bars))
-    if bars and loop is not None:
-        from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
-
-        throttle(fix, ctx.index, loop.node, bars)
 
 
 def _move_together(ctx: FileContext, loop: Step, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
@@ -355,7 +223,7 @@ def _evaluation_reads(
             continue
         if index.regions.evaluation_loop_of(read.node) is node:
             metered, held = index.meters.of(read), index.held_values.added_up(read)
-            kept = None if held is None else _hold(ctx, held)
+            kept = None if held is None else hold(ctx, held)
             kept = kept if metered is None else give_tensor(ctx, read, metered)
             kept = kept or there_and_back(ctx, read) or deferred(ctx, read)
             yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), kept)
