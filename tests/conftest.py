@@ -27,6 +27,17 @@ settings.register_profile("few", settings.get_profile("default"), max_examples=1
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture
+def warm_python_for_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts that this process lets run are run by a Python that has imported torch."""
+    import warm_python
+
+    from tpulint.verification import process
+
+    warm_python.serve(os.environ.get("TPULINT_XLA_PYTHON", sys.executable))
+    monkeypatch.setattr(process, "subprocess", warm_python.stand_in())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first: small ones fill what is left in the end, and the processes end together."""
     longest = {item.path for item in items if item.get_closest_marker("slow") or item.get_closest_marker("xla")}

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import hypothesmith
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from layouts import encoded
@@ -422,8 +421,16 @@ def test_programs_are_worth_fixing() -> None:
 # ---------------------------------------------------------------- programs that have nothing to do with torch
 
 ANCHORS = " ".join(sorted({anchor for rule in CATALOGUE.rules for anchor in rule.anchors}))
-# Deferred: making the grammar takes seconds, of every process that collects the tests.
-arbitrary_programs = st.deferred(lambda: st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar()))
+
+
+@st.deferred
+def arbitrary_programs() -> st.SearchStrategy[str]:
+    """Whatever the grammar allows."""
+    import hypothesmith  # it looks through all of Unicode, 4 s that other processes need not spend
+
+    return st.one_of(hypothesmith.from_node(), hypothesmith.from_grammar())
+
+
 fewer_examples = settings(max_examples=settings().max_examples // 3)
 
 

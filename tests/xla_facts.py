@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from typing import Any
 
 import pytest
+import warm_python
 
 PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
 
@@ -18,11 +21,18 @@ def facts_of(program: str) -> dict[str, Any]:
 
     The checks before a merge refuse a test that is skipped for that.
     """
-    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""}
-    if subprocess.run([PYTHON, "-c", "import torch_xla"], capture_output=True, env=environment).returncode:
+    if "TPULINT_XLA_PYTHON" not in os.environ and importlib.util.find_spec("torch_xla") is None:
         pytest.skip("torch_xla is not installed")
-    done = subprocess.run([PYTHON, "-c", program], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
-    line = next(line for line in done.stdout.splitlines() if line.startswith("FACTS"))
+    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CUDA_VISIBLE_DEVICES": ""}
+    with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as output:
+        warm_python.serve(PYTHON)
+        process = warm_python.WarmProcess(
+            [PYTHON, "-u", "-c", program],
+            env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        status = process.wait()
+        printed = output.read()
+    assert status == 0, printed[-2000:]
+    line = next(line for line in printed.splitlines() if line.startswith("FACTS"))
     found: dict[str, Any] = json.loads(line.removeprefix("FACTS"))
     return found

@@ -18,7 +18,7 @@ from tpulint.planning.data import load_hardware
 from tpulint.planning.steps_on_chips import assemble
 from tpulint.verification.environment import find
 
-pytestmark = [pytest.mark.xla, pytest.mark.slow]
+pytestmark = [pytest.mark.xla, pytest.mark.slow, pytest.mark.usefixtures("warm_python_for_scripts")]
 DEAR = pytest.mark.compiler
 """Each run starts torch_xla anew, 6 s of CPU. What says little that the others do not say runs only where plans are
 worked on: where the compiler is installed, too."""

@@ -63,7 +63,7 @@ def compare(folder: Path, port: str, *options: str) -> tuple[int, dict]:
     """Exit status and report."""
     (folder / "train_gpu.py").write_text(ORIGINAL)
     (folder / "train.py").write_text(port)
-    answer = verify("train.py", "--against", "train_gpu.py", "--json", *options, cwd=folder)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", *options, cwd=folder, warm=True)
     return answer.status, answer.report
 
 
@@ -126,7 +126,7 @@ if os.path.exists("kept.pt"):
     port = PORT.replace(trains, resumes + trains) + keeps
     (tmp_path / "train_gpu.py").write_text(f"import os\n{original}")
     (tmp_path / "train.py").write_text(f"import os\n{port}")
-    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path, warm=True)
     assert answer.status == 1
     assert answer.report["losses"]["first_difference"] == 0
     assert any("left kept.pt here" in note for note in answer.report["notes"]), answer.report["notes"]
@@ -144,7 +144,7 @@ def test_nothing_is_trained(tmp_path: Path) -> None:
 def test_original_fails(tmp_path: Path) -> None:
     (tmp_path / "train_gpu.py").write_text("import torch\nraise RuntimeError('no GPU code here')\n")
     (tmp_path / "train.py").write_text(PORT)
-    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path, warm=True)
     assert answer.status == 1
     assert answer.report["losses"] is None
     assert [(one["kind"], one["message"], one["row"]) for one in answer.report["failures"]] == [
@@ -180,7 +180,7 @@ def test_what_torch_xla_traces_is_no_step_and_what_is_fetched_is_a_copy(tmp_path
     port = RECURRENT.format(imports="import torch_xla", device="torch_xla.device()", boundary="torch_xla.sync()")
     (tmp_path / "train_gpu.py").write_text(original)
     (tmp_path / "train.py").write_text(port)
-    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path)
+    answer = verify("train.py", "--against", "train_gpu.py", "--json", cwd=tmp_path, warm=True)
     assert answer.status == 0, answer.report["failures"]
     assert answer.report["losses"]["equal"]
     assert len(answer.report["losses"]["port"]) == 4

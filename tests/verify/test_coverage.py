@@ -11,7 +11,7 @@ from tpulint.verification import environment
 from tpulint.verification.process import Task, run
 from tpulint.verification.records import ProcessRecords
 
-pytestmark = pytest.mark.xla
+pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("warm_python_for_scripts")]
 
 SCRIPT = """\
 import torch

@@ -48,7 +48,7 @@ def assert_saw_reads(report: dict, steps: int) -> None:
 
 
 def test_to_the_end(tmp_path: Path) -> None:
-    answer = verify(script(tmp_path), "--json", cwd=tmp_path)
+    answer = verify(script(tmp_path), "--json", cwd=tmp_path, warm=True)
     assert answer.status == 0, answer.out + answer.err
     report = answer.report
     assert (report["passed"], report["ending"], report["steps"], report["backwards"]) == (True, "finished", 8, 8)
@@ -72,7 +72,7 @@ def test_limit_of_steps_and_arguments(tmp_path: Path) -> None:
 
 
 def test_exception(tmp_path: Path) -> None:
-    answer = verify(script(tmp_path, "raise ValueError('no more data')"), "--json", cwd=tmp_path)
+    answer = verify(script(tmp_path, "raise ValueError('no more data')"), "--json", cwd=tmp_path, warm=True)
     assert answer.status == 1
     (failure,) = answer.report["failures"]
     assert failure == {
@@ -94,7 +94,7 @@ def test_exception_shows_what_was_printed(tmp_path: Path) -> None:
 
 def test_syntax_error(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import torch\nfor x in\n")
-    answer = verify("train.py", cwd=tmp_path)
+    answer = verify("train.py", cwd=tmp_path, warm=True)
     assert answer.status == 1
     assert "the script failed: SyntaxError: invalid syntax (train.py, line 2)" in answer.out
 
@@ -115,7 +115,7 @@ def test_exit(tmp_path: Path, call: str, message: str) -> None:
 
 
 def test_exit_without_complaint_in_the_middle(tmp_path: Path) -> None:
-    answer = verify(script(tmp_path, "sys.exit()"), "--json", cwd=tmp_path)
+    answer = verify(script(tmp_path, "sys.exit()"), "--json", cwd=tmp_path, warm=True)
     assert answer.status == 0, answer.out
     assert (answer.report["steps"], answer.report["ending"]) == (5, "finished")
 
@@ -131,7 +131,7 @@ def test_crash(tmp_path: Path) -> None:
 
 def test_hang(tmp_path: Path) -> None:
     hang = "open('pid', 'w').write(str(os.getpid())); import time; time.sleep(1000)"
-    answer = verify(script(tmp_path, hang), "--json", "--timeout", "20", cwd=tmp_path)
+    answer = verify(script(tmp_path, hang), "--json", "--timeout", "20", cwd=tmp_path, warm=True)
     assert answer.status == 1
     (failure,) = answer.report["failures"]
     assert (failure["kind"], failure["filename"], failure["row"]) == ("timeout", "train.py", LAST_ROW)

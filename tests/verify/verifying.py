@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import warm_python
 from xla_flags import QUICKLY
 
-REPOSITORY = Path(__file__).parent.parent.parent
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parent.parent
 
 XLA_PYTHON = os.environ.get("TPULINT_XLA_PYTHON", sys.executable)
 """The interpreter that has torch and torch_xla. Set the variable where the development tools live elsewhere."""
@@ -33,14 +35,20 @@ class Answer(NamedTuple):
         return report
 
 
-def verify(*arguments: str, cwd: Path, python: str = XLA_PYTHON) -> Answer:
-    """Run the real command in a folder."""
+def verify(*arguments: str, cwd: Path, python: str = XLA_PYTHON, warm: bool = False) -> Answer:
+    """Run the real command in a folder. ``warm`` scripts are run by a Python that has imported torch before."""
     paths = [str(REPOSITORY / name) for name in (".", "rules", "runtime")]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("TPULINT_", "PJRT_"))}
+    environment |= {"XLA_FLAGS": QUICKLY, "PYTHONPATH": os.pathsep.join(paths)}
+    command = ["-m", "tpulint"]
+    if warm:
+        settings = {"PYTHONHASHSEED": "0", "PYTORCH_JIT": "0"} if "--against" in arguments else {}
+        environment[warm_python.SOCKETS] = warm_python.serve(python, **settings)
+        command = [str(HERE / "verify_with_warm_python.py")]
     done = subprocess.run(
-        [sys.executable, "-m", "tpulint", "verify", "--python", python, *arguments],
+        [sys.executable, *command, "verify", "--python", python, *arguments],
         cwd=cwd,
-        env={**environment, "XLA_FLAGS": QUICKLY, "PYTHONPATH": os.pathsep.join(paths)},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=400,

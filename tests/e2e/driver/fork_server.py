@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 FORKING = Path(__file__).parents[2] / "forking.py"
-HEAVY = ("torch", "torch._functorch.aot_autograd", "torch._inductor.fx_passes.post_grad", "torch._inductor.lowering")
 
 
 def become(wish: dict[str, Any]) -> None:
@@ -36,9 +35,9 @@ def become(wish: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for module in HEAVY:
-        importlib.import_module(module)
     forking = runpy.run_path(str(FORKING))
+    for module in forking["HEAVY"]:
+        importlib.import_module(module)
     wish = forking["serve"]()
     become(wish)
     forking["run_and_leave"](lambda: runpy.run_path(wish["script"], run_name="__main__"))
