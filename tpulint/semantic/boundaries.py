@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.model import Pace
+from tpulint.semantic.direct_events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.drivers import Driver
-from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.outside import STEP
 from tpulint.semantic.regions import CalledStep, Step

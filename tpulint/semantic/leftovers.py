@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
-from tpulint.semantic.events import OPTIMIZER_STEP, SYNCS
+from tpulint.semantic.direct_events import OPTIMIZER_STEP, SYNCS
 from tpulint.semantic.nodes import FUNCTIONS, LoopNode
 from tpulint.semantic.pending import Entry, Key
 from tpulint.semantic.recording import Recording

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from tpulint.semantic.computed import parts_computed_elsewhere
-from tpulint.semantic.events import SYNCS
+from tpulint.semantic.direct_events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.number_keepers import NumberKeepers

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.clocks import CLOCKS
-from tpulint.semantic.events import SYNCS
+from tpulint.semantic.direct_events import SYNCS
 from tpulint.semantic.kinds import Kind
 from tpulint.semantic.nodes import LOOPS
 
