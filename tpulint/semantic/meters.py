@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic.bindings import Binding, part_of
@@ -23,13 +23,15 @@ _TRUTHS = frozenset({"any", "all", "eq", "ne", "isnan", "isinf", "isfinite"})
 _SUMS = frozenset({"val", "avg", "sum"})
 _NUMBER_FORMATS = ("e", "f", "g", "%")
 _KNOWN_PARTS = frozenset({*_SUMS, "count", "update", "reset"})
+_ASKED = "()"
+"""Behind the name of a method among attributes: what a call of it gives."""
 
 
 class Metered(NamedTuple):
     """A value that goes into a meter which works with tensors just as well."""
 
-    numbers: tuple[ast.Attribute, ...]
-    """Places outside of the meter's class that take a number out of it."""
+    numbers: tuple[ast.expr, ...]
+    """Places outside of the meter's class that take a number out of it, by an attribute or a call."""
     bars: tuple[ast.stmt, ...] = ()
     """Texts of progress bars that show the meter in every step."""
 
@@ -69,7 +71,7 @@ class Meters:
             return None
         # Another meter of the class keeps what it is given: numbers, or tensors that its user expects back.
         is_meter = self._same_as(call.func.value, owner)
-        numbers = [
+        numbers: list[ast.expr] = [
             node
             for node in index.tree.attributes
             if node.attr in kept
@@ -77,7 +79,20 @@ class Meters:
             and is_meter(node.value)
             and not self._is_formatted(node)
         ]
+        for name in sorted(kept):
+            numbers += (call for call in self._asking(name, is_meter) if not self._is_formatted(call))
         return Metered(tuple(numbers), bars)
+
+    def _asking(self, name: str, is_meter: Callable[[ast.expr], bool]) -> Iterator[ast.Call]:
+        """Calls for what a method of the meter returns: `meter.average()`, and `meter()` of one with `__call__`."""
+        if not name.endswith(_ASKED):
+            return
+        index, method = self._index, name.removesuffix(_ASKED)
+        for call in index.tree.calls:
+            is_named = isinstance(call.func, ast.Attribute) and call.func.attr == method
+            holder = call.func.value if isinstance(call.func, ast.Attribute) and is_named else call.func
+            if (is_named or method == "__call__") and is_meter(holder) and not isinstance(index.parent(call), ast.Expr):
+                yield call
 
     def _same_as(self, meter: ast.expr, owner: ast.ClassDef) -> Callable[[ast.expr], bool]:
         """Answers whether an expression is the meter; an attribute is by its name, whatever object has it."""
@@ -214,9 +229,22 @@ class Meters:
                     attributes.add(target.attr)
                 elif isinstance(target, ast.Name) and inside:
                     variables.add(target.id)
-                elif isinstance(target, ast.Return) and (name := self._property_returning(target)) is not None:
-                    attributes.add(name)
+                elif isinstance(target, ast.Return):
+                    attributes |= self._asked_for(target)
+        if any(self._is_asked_within(owner, name.removesuffix(_ASKED)) for name in attributes if name.endswith(_ASKED)):
+            return None
         return frozenset(attributes)
+
+    def _is_asked_within(self, owner: ast.ClassDef, method: str) -> bool:
+        """Whether the class itself asks a method for its number, other than for a text."""
+        return any(
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == method
+            and self._index.tree.encloses(owner, call)
+            and not isinstance(self._index.parent(call), ast.Expr)
+            and not self._is_formatted(call)
+            for call in self._index.tree.calls
+        )
 
     def _handed_on(self, node: ast.expr, owner: ast.ClassDef, own: str) -> frozenset[str] | None:
         """The attributes that take up a value given to another method of the object: ``self.add(value, n)``."""
@@ -232,14 +260,15 @@ class Meters:
             else self._attributes_holding(method, method.args.args[at].arg)
         )
 
-    def _property_returning(self, statement: ast.Return) -> str | None:
-        """The property that a statement gives the value of: `meter.avg` that is worked out when it is asked for."""
+    def _asked_for(self, statement: ast.Return) -> set[str]:
+        """The property or method that a statement gives the value of: `meter.avg` that is worked out when asked for."""
         function = self._index.tree.function_of(statement)
         if not isinstance(function, ast.FunctionDef):
-            return None
+            return set()
         decorators = [self._index.qualified_name(decorator) for decorator in function.decorator_list]
-        known = ("builtins.property", "functools.cached_property")
-        return function.name if any(name in known for name in decorators) else None
+        if any(name in ("builtins.property", "functools.cached_property") for name in decorators):
+            return {function.name}
+        return set() if decorators else {function.name + _ASKED}
 
     def _taken_up_by(self, node: ast.expr) -> ast.AST | None:
         """What a value goes into: the target of its statement, or the expression that shows it; None for other uses."""

@@ -232,6 +232,8 @@ class Totals:
             return False
         if not name or (isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)):
             return False
+        # What is added may depend on the sum, as that to a running mean does: `mean += (loss.item() - mean) / n`.
+        added = [item.target if isinstance(item, ast.AugAssign) else item for item in total.additions]
         regions: list[ast.AST] = [total.loop, *index.regions.functions_in(total.loop)]
         for region in regions:
             for node in index.tree.inside(region, functions=False):
@@ -239,7 +241,7 @@ class Totals:
                     regions += [item for item in index.definitions.properties(node.attr) if item not in regions]
                 if isinstance(node, ast.Return) and region is total.loop:
                     return False
-                if last_name(node) != name or any(index.tree.encloses(item, node) for item in total.additions):
+                if last_name(node) != name or any(index.tree.encloses(item, node) for item in added):
                     continue
                 if not self._is_of_other_key(target, node):
                     return False
