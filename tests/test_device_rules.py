@@ -2707,7 +2707,12 @@ def test_images_of_a_model_that_is_seen_to_have_no_wrapper(model: str, is_left: 
     [
         ("print(net.module.depth)", True),
         ("if epoch % 2:\n    torch.save(net.module.state_dict(), path)", True),
-        ("if device == 'cuda':\n    print(net.module.depth)", False),
+        ("if device == 'cuda':\n    print(net.module.depth)", True),
+        ("if parallel:\n    print(net.module.depth)", True),
+        ("if torch.cuda.is_available() and parallel:\n    print(net.module.depth)", True),
+        ("if isinstance(net, torch.nn.DataParallel):\n    print(net.module.depth)", False),
+        ("if hasattr(net, 'module'):\n    print(net.module.depth)", False),
+        ("if torch.cuda.device_count() > 1:\n    print(net.module.depth)", False),
         ("print(net(x))", False),
     ],
 )
@@ -2723,6 +2728,27 @@ def test_wrapper_for_cuda_stays_where_it_is_unwrapped(use: str, is_kept: bool) -
     """)
     result = port(text + use + "\n", select=("TPU0", "TPU6"))
     assert ("DataParallel(net)" in result.text) is is_kept
+
+
+@pytest.mark.parametrize(("asked", "is_kept"), [("parallel", True), ("hasattr(net, 'module')", False)])
+def test_wrapper_for_cuda_stays_where_another_file_unwraps(tmp_path: Path, asked: str, is_kept: bool) -> None:
+    (tmp_path / "saving.py").write_text(
+        f"import torch\n\ndef save(net, parallel):\n    if {asked}:\n        net = net.module\n    print(net.depth)\n"
+    )
+    script = tmp_path / "train.py"
+    script.write_text(
+        dedent("""\
+            import torch
+            from saving import save
+            net = torch.nn.Linear(4, 4).to("cuda" if torch.cuda.is_available() else "cpu")
+            if torch.cuda.is_available() and parallel:
+                net = torch.nn.DataParallel(net)
+            save(net, parallel)
+        """)
+    )
+    tpulint("--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    assert "    net = torch.nn.DataParallel(net)\n" in script.read_text()
+    assert ("if parallel:\n" in script.read_text()) is is_kept
 
 
 def test_answer_kept_among_the_options() -> None:

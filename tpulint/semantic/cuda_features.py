@@ -11,13 +11,13 @@ from tpulint.semantic.cuda_mentions import REPORTS, CudaMentions
 from tpulint.semantic.placement import Placement
 from tpulint.semantic.torch_facts import CUDA_ACTIONS, SHARED_OUT
 from tpulint.semantic.variables import last_name
+from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
     from tpulint.semantic.cuda_bindings import CudaBindings
 
-_ASKS_FOR_WRAPPER = r"(?i)parallel|distributed|module|cuda|gpu|device"
 _WRAPPERS = frozenset({"torch.nn.DataParallel"})
 CUDA_ONLY_ARGUMENTS = frozenset({"fused", "pin_memory", "pin_memory_device"})
 OTHER_BACKENDS = ("xpu", "npu", "hpu", "mlu", "musa", "sdaa", "neuron", "mps")
@@ -128,19 +128,14 @@ class CudaFeatures:
         return CudaBindings(self._index, self.mentions, self.placement, self.holds_only_cuda)
 
     def _wraps_what_is_unwrapped(self, body: Sequence[ast.AST]) -> bool:
-        """Whether a branch wraps a model whose ``model.module`` is read whatever the condition was."""
+        """Whether a branch wraps a model whose ``model.module`` is read by code that does not look for the wrapper.
+
+        What else the code asks, ``if args.parallel:``, may hold without GPUs, too.
+        """
         if not any(self.mentions.are_in(statement, _WRAPPERS) for statement in body):
             return False
-        reads = (node for node in self._tree.attributes_called("module") if isinstance(node.ctx, ast.Load))
-        return any(
-            self._index.qualified_name(read) is None
-            and not any(
-                isinstance(ancestor, ast.If | ast.IfExp)
-                and re.search(_ASKS_FOR_WRAPPER, self._tree.text(ancestor.test))
-                for ancestor in self._tree.ancestors(read)
-            )
-            for read in reads
-        )
+        index = self._index
+        return any(not asks_first(index, read) for read in unwrapped(index)) or is_unwrapped_elsewhere(index)
 
     def guards_cuda_only(self, comparison: ast.AST | None) -> bool:
         """Whether a comparison with CUDA's name opens only what CUDA alone has: then it is rightly false."""
