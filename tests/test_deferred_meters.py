@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 from command import tpulint, write
@@ -226,6 +226,28 @@ def test_classes_that_notice(tmp_path: Path, old: str, new: str) -> None:
     write(tmp_path / "meters.py", "ALL, COUNTS = [], [0]\n\n\n" + meter.replace(old, new, 1))
     tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
     assert "defer_updates" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("sent", "waits"),
+    [
+        # a tensor that is made of what it keeps
+        ("total = torch.tensor([self.sum, self.count])\ndist.all_reduce(total, dist.ReduceOp.SUM)", True),
+        ("total = torch.tensor([self.sum, self.count])\ndist.all_reduce(total, op=dist.ReduceOp.SUM)", True),
+        # what it keeps, which has to be on the device
+        ("dist.all_reduce(self.sum, dist.ReduceOp.SUM)", False),
+        ("dist.all_reduce(self.sum)", False),
+    ],
+)
+def test_meters_of_several_processes(tmp_path: Path, sent: str, waits: bool) -> None:
+    meter = dedent(METER).replace("EFFECT", "pass").partition("\n\n\nclass Progress")
+    method = "\n\n    def all_reduce(self):\n" + indent(sent, " " * 8)
+    text = fill(dedent(PROGRAM), BEFORE=f"{MADE}\n{SHOWN}", INSIDE=TOLD, BEHIND=EVERY_TENTH)
+    path = write(tmp_path / "main.py", text.replace("return losses.avg", "losses.all_reduce()\n    return losses.avg"))
+    imports = "import torch\nimport torch.distributed as dist\n\n\n"
+    write(tmp_path / "meters.py", imports + meter[0] + method + meter[1] + meter[2])
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    assert (_deferred(", numbers=True") in path.read_text()) is waits
 
 
 @pytest.mark.parametrize(

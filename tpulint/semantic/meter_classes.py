@@ -32,9 +32,9 @@ def may_be_derived(owner: Definition) -> bool:
         named = part.name if isinstance(part, FUNCTIONS) else getattr(part, "attr", None) or getattr(part, "id", None)
         if named in _HOOKS:
             return False
-        # What it keeps goes to other processes, which asks for tensors of the device.
+        # What it keeps goes to other processes, which asks for tensors of the device. `dist.ReduceOp.SUM` is none.
         sends = isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _SENDING
-        if sends and isinstance(part, ast.Call) and any(isinstance(item, ast.Attribute) for item in part.args):
+        if sends and isinstance(part, ast.Call) and any(map(is_of_self, part.args)):
             return False
     return True
 
