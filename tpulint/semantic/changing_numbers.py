@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.bindings import Binding, part_of
+from tpulint.semantic.bindings import Binding
 from tpulint.semantic.capped_numbers import goes_to_bound
 from tpulint.semantic.drawn_arrays import DrawnArrays
 from tpulint.semantic.drawn_numbers import drawn_places, drawn_tensor, draws_one, is_draw
@@ -13,7 +13,6 @@ from tpulint.semantic.kinds import Kind
 from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
 from tpulint.semantic.numbered_turns import numbers_turns
 from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.passed_arguments import arguments_given
 from tpulint.semantic.sample_trees import SampleTrees
 from tpulint.semantic.turn_code import EVALUATION, STEP
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
 
 _DEPTH = 32
-_CALLS = 8
-"""Calls of one function that are looked at."""
 _KEEPING = frozenset({
     "builtins.int", "builtins.float", "builtins.round", "builtins.abs", "math.floor", "math.ceil", "math.sqrt",
     "math.exp", "math.log", "math.cos", "math.sin", "math.pow", "numpy.clip", "numpy.int64", "numpy.int",
@@ -33,10 +30,6 @@ _KEEPING = frozenset({
 _OF_SEVERAL = frozenset({
     "builtins.max", "builtins.min", "builtins.sum", "numpy.max", "numpy.min", "numpy.sum", "numpy.amax", "numpy.amin",
 })  # fmt: skip
-_RING = 64
-"""Places, as many as graphs are compiled for."""
-_LARGE = 4
-"""Variables that such a number is looked for behind."""
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _RANDOM = ("random",)
 """What names the modules that draw numbers."""
@@ -75,7 +68,11 @@ class ChangingNumbers:
             if not isinstance(node.op, ast.Mod | ast.FloorDiv) or isinstance(found, ast.Call):
                 return found
             # Of a counter: the same for many turns, or one of few. A place in a ring of many is another in each turn.
-            return found if isinstance(node.op, ast.Mod) and self._is_large(node.right) else None
+            if found is None or isinstance(node.op, ast.FloorDiv):
+                return None
+            from tpulint.semantic.ring_sizes import is_large
+
+            return found if is_large(self._index, node.right) else None
         if isinstance(node, ast.UnaryOp):
             return None if isinstance(node.op, ast.Not) else self.cause(node.operand, depth + 1)
         if isinstance(node, ast.IfExp):  # `length if length else self.length`
@@ -87,35 +84,6 @@ class ChangingNumbers:
         if isinstance(node, ast.List | ast.Tuple):
             return next(filter(None, (self.cause(item, depth + 1) for item in node.elts)), None)
         return None
-
-    def _is_large(self, node: ast.expr, depth: int = 0) -> bool:
-        """Whether a divisor is a number of many, ``step % 1000``, or a variable, or the size of a tensor, that is."""
-        if isinstance(node, ast.Name | ast.Attribute) and depth < _LARGE:
-            bindings = self._index.flow.bindings_of(node)
-            one = bindings[0] if len(bindings) == 1 and not bindings[0].path else None
-            given: list[ast.expr] = [] if one is None or one.value is None else [one.value]
-            if one is not None and one.kind == "parameter" and isinstance(one.statement, FUNCTIONS):
-                given += self._index.definitions.arguments.of(one.statement, one.name)
-            elif one is None or one.kind != "assign":
-                return False
-            return bool(given) and all(self._is_large(item, depth + 1) for item in given)
-        sized = self._sized(node)
-        if sized is not None:
-            made = self._index.moves.creations.of(sized)
-            sizes = [self._index.graph_numbers.sizes(item.node) for item in made if isinstance(item.node, ast.Call)]
-            known = [size[0] for size in sizes if size]
-            return len(known) == len(made) > 0 and all(self._is_large(size, depth + 1) for size in known)
-        return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _RING
-
-    def _sized(self, node: ast.expr) -> ast.expr | None:
-        """The tensor whose first size a number is: ``len(bank)``, ``bank.shape[0]``, ``bank.size(0)``."""
-        of_first = [item.value == 0 for item in ast.walk(node) if isinstance(item, ast.Constant)]
-        if isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "builtins.len":
-            return node.args[0] if len(node.args) == 1 else None
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            return node.value.value if of_first == [True] else None
-        is_asked = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size"
-        return node.func.value if is_asked and of_first == [True] else None  # type: ignore[attr-defined]
 
     def draw(self, node: ast.expr, depth: int = 0) -> ast.Call | None:
         """The draw of a random number that decides a test in every turn: ``random.random() < p``."""
@@ -159,58 +127,9 @@ class ChangingNumbers:
 
     def of_difference(self, given: ast.expr, lower: ast.expr, depth: int = 0) -> ast.AST | None:
         """What changes in ``end - start``; nothing where ``end = min(start + size, total)``, but in the last turn."""
-        from tpulint.semantic.linear import Linear
+        from tpulint.semantic.changing_distances import cause_of_distance
 
-        whole = Linear(self._index, roughly=True).difference(given, lower)
-        if whole == [] or self._are_given_together(given, lower):
-            return None
-        function = self._parameters_of(given, lower)
-        if function is not None:
-            return self._of_distance_given(function, given, lower, depth)
-        bindings = self._index.flow.reaching(given) if isinstance(given, ast.Name) else ()
-        made = [part_of(one.value, one.path) if one.kind == "assign" else None for one in bindings]
-        # Where a branch sets another end, `if start + size > total: end = total`, it may be for the last turn.
-        ends = [value for value in made if value is not None] if made and all(made) else [given]
-        upper = ends[0]
-        if len(ends) == 1:
-            is_least = isinstance(upper, ast.Call) and self._index.qualified_name(upper.func) == "builtins.min"
-            ends = upper.args if is_least and isinstance(upper, ast.Call) and len(upper.args) > 1 else [given]
-        causes = []
-        for end in ends:
-            parts = Linear(self._index, roughly=True).difference(end, lower)
-            either = (end, lower) if parts is None else parts
-            causes.append(next(filter(None, (self.cause(part, depth + 1) for part in either)), None))
-        return causes[0] if all(causes) else None
-
-    def _parameters_of(self, *numbers: ast.expr) -> FunctionNode | None:
-        """The function all of these are parameters of: ``def cut(rows, start, end): return rows[start:end]``."""
-        bindings = [self._index.flow.reaching(item) if isinstance(item, ast.Name) else () for item in numbers]
-        if not all(len(found) == 1 and found[0].kind == "parameter" for found in bindings):
-            return None
-        functions = {found[0].statement for found in bindings}
-        function = functions.pop() if len(functions) == 1 else None
-        return function if isinstance(function, FUNCTIONS) else None
-
-    def _of_distance_given(
-        self, function: FunctionNode, upper: ast.expr, lower: ast.expr, depth: int
-    ) -> ast.AST | None:
-        """What changes between two numbers that the calls in this file give; of other files that is not known."""
-        index = self._index
-        is_method = index.tree.class_of(function) is not None
-        for call in index.definitions.calls_of(function)[:_CALLS] if depth < _DEPTH else ():
-            given = dict(arguments_given(call, function, is_method))
-            ends = given.get(index.text(upper)), given.get(index.text(lower))
-            if ends[0] is not None and ends[1] is not None:
-                found = self.of_difference(ends[0], ends[1], depth + 1)
-                if found is not None:
-                    return found
-        return None
-
-    def _are_given_together(self, one: ast.expr, other: ast.expr) -> bool:
-        """Whether a call gives both numbers: ``start, end = bounds(step)`` may be as far apart every time."""
-        given = [self._index.flow.reaching(item) if isinstance(item, ast.Name) else () for item in (one, other)]
-        values = [{binding.value for binding in bindings if binding.path} for bindings in given]
-        return any(isinstance(value, ast.Call) for value in values[0] & values[1])
+        return cause_of_distance(self._index, given, lower, self.cause, depth)
 
     # ---------------------------------------------------------------- calls
 
