@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from textwrap import dedent
 
@@ -144,6 +145,50 @@ def test_releases_of_torch_and_torch_xla_are_compared(torch: str, xla: str, foun
 )  # fmt: skip
 def test_settings_are_taken_out_whole_or_not_at_all(before: str, after: str) -> None:
     assert fixed(before) == after
+
+
+CHIP = "TPU_VISIBLE_CHIPS={} TPU_PROCESS_BOUNDS=1,1,1 TPU_CHIPS_PER_PROCESS_BOUNDS=1,1,1"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("C=0 python a.py &\nC=1 python b.py &\nwait\n", "0 python a.py &\n1 python b.py &\nwait\n"),
+        ("C=0 python a.py & C='1' python b.py\n", "0 python a.py & '1' python b.py\n"),
+        ("C=0 nohup python a.py | tee a &\nenv C=1 python b.py &\n",
+         "0 nohup python a.py | tee a &\nenv 1 python b.py &\n"),
+        ("export C=0\npython a.py &\nexport C=1\npython b.py &\n",
+         "export 0\npython a.py &\nexport 1\npython b.py &\n"),
+        ("for i in 0 1; do\n  C=$i python a.py &\ndone\n", "for i in 0 1; do\n  $i python a.py &\ndone\n"),
+        ("(C=0 python a.py; echo) &\nC=1 python b.py &\n", "(0 python a.py; echo) &\n1 python b.py &\n"),
+        ("C=0 python a.py &\nC=1 python a.py\nwait\nC=0 python b.py &\nC=1 python b.py &\n",
+         "0 python a.py &\n1 python a.py\nwait\n0 python b.py &\n1 python b.py &\n"),
+        # two runs of one chip, several chips for one run: nobody knows which
+        ("C=0 python a.py &\nC=0 python b.py &\n", None),
+        ("C=0,1 python a.py &\nC=2,3 python b.py &\n", None),
+        ("C=0 python a.py &\nC=1 python b.py &\necho $C\n", None),
+        # one run at a time
+        ("C=0 python a.py &\n", "python a.py &\n"),
+        ("C=$1 python a.py &\n", "python a.py &\n"),
+        ("C=0 python a.py &\nwait\nC=1 python b.py &\n", "python a.py &\nwait\npython b.py &\n"),
+        ("C=0 python a.py\nC=1 python b.py\n", "python a.py\npython b.py\n"),
+        ("C=0 python a.py && C=1 python b.py\n", "python a.py && python b.py\n"),
+        ("for i in 0 1; do C=$i python a.py; done\n", "for i in 0 1; do python a.py; done\n"),
+    ],
+)  # fmt: skip
+def test_runs_that_are_started_side_by_side_get_a_chip_each(before: str, after: str | None) -> None:
+    text = re.sub(r"\bC\b", "CUDA_VISIBLE_DEVICES", before)
+    expected = re.sub(
+        r"(?m)(?<![\w.])(['\"]?(?:\d|\$i)['\"]?)(?= (?:nohup )?python|$)", lambda m: CHIP.format(m[1]), after or ""
+    )
+    assert fixed(text) == (text if after is None else expected)
+    if after is None:
+        assert all("side by side" in one.message for one in look(text).findings)
+
+
+def test_a_chip_for_one_run_says_nothing_of_the_other_lines() -> None:
+    text = f"{CHIP.format(0)} python a.py &\nexport NCCL_DEBUG=INFO\ntorchrun b.py\n"
+    assert codes(text) == codes(text.partition("\n")[2])
 
 
 def test_last_setting_of_an_instruction_goes_with_it() -> None:

@@ -17,12 +17,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic.other_files import Library
 
-__all__ = ["Command", "PackageIndex", "Requirement", "Setting", "TextIndex", "invoked", "module_run", "python_at"]
+__all__ = [
+    "ONE_CHIP", "Command", "PackageIndex", "Requirement", "Setting", "TextIndex", "invoked", "module_run", "python_at",
+]  # fmt: skip
 
 _KNOWS_TPU = re.compile(
     r"(?i)torch[_-]xla|\bPJRT|\bXLA_|\bxla\b|libtpu|(?!(?<=--)tpu(?![\w-]))(?:\b|_)tpus?(?:\b|_|-)|TPU_"
 )
 """An option ``--tpu`` alone says nothing of the other lines: a fix may have written it."""
+ONE_CHIP = "TPU_VISIBLE_CHIPS={} TPU_PROCESS_BOUNDS=1,1,1 TPU_CHIPS_PER_PROCESS_BOUNDS=1,1,1"
+"""Settings by which a process takes one chip."""
+_ONE_CHIP = re.compile(ONE_CHIP.format(r"\S*"))
 _FOR_GPUS = re.compile(r"(?i)(?:^|[^a-z])(?:multi)?(?:gpus?|cuda|nvidia|rocm|amd|xpu|npu)(?:[^a-z]|$)")
 _FOLDER_FOR_GPUS = re.compile(r"(?i)(?:^|[^a-z])(?:multi)?(?:gpus?|cuda|rocm)(?:[^a-z]|$)")
 _TORCH = re.compile(r"(?i)\bpytorch|(?:\b|_)torch(?:\b|_|run)")
@@ -154,8 +159,11 @@ class TextIndex:
 
     @cached_property
     def knows_tpus(self) -> bool:
-        """Whether the file speaks of TPUs or of torch_xla: it serves them already."""
-        return _KNOWS_TPU.search(self.code) is not None
+        """Whether the file speaks of TPUs or of torch_xla: it serves them already.
+
+        The choice of one chip for one run says nothing of the other lines, either.
+        """
+        return _KNOWS_TPU.search(_ONE_CHIP.sub("", self.code)) is not None
 
     @cached_property
     def is_variant_for_gpus(self) -> bool:

@@ -75,7 +75,7 @@ def _joined(script: Script, command: Command, document: Script) -> Script:
 
 
 class _Block:
-    __slots__ = ("closing", "in_condition", "is_hardware", "kind", "start", "told")
+    __slots__ = ("closing", "in_condition", "is_hardware", "joined", "kind", "start", "told")
 
     def __init__(self, kind: str, closing: str, start: int) -> None:
         self.kind = kind
@@ -85,6 +85,8 @@ class _Block:
         """Where the condition begins that is being read."""
         self.in_condition = kind in ("if", "while", "until", "case")
         self.is_hardware = False
+        self.joined = 0
+        """Number of the first command of the list, ``a | (b; c)``, that the block is a part of."""
 
 
 class _Parser:
@@ -97,6 +99,8 @@ class _Parser:
         self._words: list[Word] = []
         self._negated = False
         self._begins_line = True
+        self._joined = 0
+        """Number of the first command of the list, ``a | b && c``, that is being read."""
         self.commands: list[Command] = []
         self.branches: list[Span] = []
 
@@ -126,15 +130,26 @@ class _Parser:
             else:
                 self._finish(operator, tested=joined in ("&&", "||") or operator in ("&&", "||"))
                 if operator == "(":
-                    self._blocks.append(_Block("(", ")", token.start))
+                    self._open(_Block("(", ")", token.start))
                 elif operator == ")":
                     self._close(token.end)
                 elif operator in (";;", ";&", ";;&") and self._is_in("case"):
                     self._blocks[-1].in_condition, self._blocks[-1].told = True, token.end
+                self._end_list(operator)
             joined = operator
         self._finish("\n", tested=joined in ("&&", "||"))
         while self._blocks:
             self._close(len(self._text))
+
+    def _end_list(self, operator: str) -> None:
+        if operator == "&":
+            self.commands[self._joined :] = [one._replace(beside=True) for one in self.commands[self._joined :]]
+        if operator not in ("|", "&&", "||", "(", ")"):
+            self._joined = len(self.commands)
+
+    def _open(self, block: _Block) -> None:
+        block.joined, self._joined = self._joined, len(self.commands)
+        self._blocks.append(block)
 
     def _operator(self, number: int) -> str:
         return self._tokens[number].operator if number < len(self._tokens) else ""
@@ -153,7 +168,7 @@ class _Parser:
             if text == "{" and pending is not None and pending.kind == "function":
                 pending.closing = "}"
                 return True
-            self._blocks.append(_Block(text, _OPENING[text], token.start))
+            self._open(_Block(text, _OPENING[text], token.start))
             # The head of these holds no command: its words are dropped with the rest of the line.
             return text not in ("for", "select", "case")
         if text in _IN_BETWEEN:
@@ -194,10 +209,11 @@ class _Parser:
     def _function(self, name: str, start: int) -> None:
         block = _Block("function", "", start)
         block.is_hardware = bool(_HARDWARE.search(name))
-        self._blocks.append(block)
+        self._open(block)
 
     def _close(self, end: int) -> None:
         block = self._blocks.pop()
+        self._joined = block.joined
         if block.is_hardware:
             self.branches.append(Span(block.start, end))
         if self._is_in("function") and not self._blocks[-1].closing:

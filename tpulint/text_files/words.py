@@ -32,6 +32,8 @@ class Command(NamedTuple):
     """Whether the script goes on when it fails: a condition, or a part of ``a || b`` and ``a && b``."""
     alone: bool = True
     """Whether no other command stands on its lines."""
+    beside: bool = False
+    """Whether the script goes on while it runs: ``train &``, also as a part of ``train | tee log &``."""
 
     @property
     def program(self) -> str:

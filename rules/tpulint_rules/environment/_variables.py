@@ -14,10 +14,15 @@ _IMPORTS = r"(?m)^\s*(?:import|from) torch\b"
 _REASON = "Nothing on a TPU machine reads it, but a program of yours may."
 
 
-def unread_settings(ctx: TextContext, told: Callable[[str, str], str]) -> Iterator[Finding]:
+def unread_settings(
+    ctx: TextContext,
+    told: Callable[[str, str], str],
+    otherwise: Callable[[Setting], tuple[str, TextFix | None] | None] = lambda _: None,
+) -> Iterator[Finding]:
     """Settings of a file that trains on GPUs only.
 
-    ``told`` gives what to say of a name and its value; an empty text: nothing.
+    ``told`` gives what to say of a name and its value; an empty text: nothing. ``otherwise`` gives what to say of a
+    setting that is to be replaced, and the fix.
     """
     index = ctx.index
     concerned = index.concerns_torch if index.language in ("dockerfile", "compose") else index.may_train_with_torch
@@ -25,7 +30,10 @@ def unread_settings(ctx: TextContext, told: Callable[[str, str], str]) -> Iterat
         return
     for setting in index.settings:
         message = told(setting.name, setting.value)
-        if message:
+        other = otherwise(setting) if message else None
+        if other is not None:
+            yield ctx.finding(setting.span, *other)
+        elif message:
             yield ctx.finding(setting.span, message, without(ctx, setting))
 
 
