@@ -116,6 +116,8 @@ _SPARSE = ("torch.sparse", "sparse_coo", "sparse_cs", "to_sparse")
 _GIVES_SETTING = r"(?:\.to\(|\bmap_location=|\bdevice=)(?:device=)?(?:(?:\w+\.)*[A-Z]\w|(?:cfg|conf|config|settings)\.)"
 """Devices that a file of settings may name: ``x.to(config.DEVICE)``, ``map_location=DEVICE``."""
 
+_TIES = r"\.weight *= *\w+\.[\w.]*weight\b"
+
 
 def uses_imports(source: SourceFile) -> bool:
     """Whether what a file imports may matter, that no other file calls: it does where code runs in turns."""
@@ -137,6 +139,7 @@ def uses_imports(source: SourceFile) -> bool:
         or (".cuda" in text and re.search(_KEEPS_CLASS, text) is not None)  # which other files may take from an object
         or source.has_any(_OF_GROUPS)  # that other files join, maybe
         or source.has_any(_SPARSE)  # which other files may put on a device
+        or (".weight" in text and re.search(_TIES, text) is not None)  # of a model that another file may load
         or trains_by_imports(text)
         or _PLAYS in text
         or is_run_by_base(text)

@@ -49,6 +49,7 @@ from tpulint_runtime.segments import (
     shifted_labels,
 )
 from tpulint_runtime.shared_norms import synchronize_batch_norms
+from tpulint_runtime.ties import keep_ties
 from tpulint_runtime.unpadding import unpad
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "divide_norms",
     "evaluate",
     "grid_sample",
+    "keep_ties",
     "kl_divergence",
     "launch",
     "masked_accuracy",

@@ -25,15 +25,15 @@ _SCRIPTED = r"\bjit\.(?:script|trace)\b|\bimport (?:script|trace)\b"
 def keep_parameters(
     ctx: FileContext,
     move: ast.Call | None = None,
+    *others: ast.Call,
     made_in: Sequence[SemanticIndex] = (),
-    *,
     while_trained: bool = False,
 ) -> FixBuilder | None:
     """A fix that sets the flag below the imports; None in a file with layers that cannot stand it.
 
-    Recurrent layers cannot where weights are loaded: there it holds for the ``move`` and those right beside it alone.
-    The layers may stand in the files that the model is ``made_in``. Not of module scope: what wide fixes unfold may let
-    a move be put in front of the optimizer instead.
+    Recurrent layers cannot where weights are loaded: there it holds for the ``move`` and those right beside it alone,
+    among which the ``others`` must be. The layers may stand in the files that the model is ``made_in``. Not of module
+    scope: what wide fixes unfold may let a move be put in front of the optimizer instead.
     """
     index = ctx.index
     files = (index, *made_in)
@@ -47,7 +47,7 @@ def keep_parameters(
         file.mentions(r"\bload_state_dict\b") for file in files
     )
     run = _moves_beside(ctx, index.statement_of(move)) if is_for_moves and move is not None else []
-    if is_for_moves and not run:
+    if is_for_moves and (not run or any(index.statement_of(other) not in run for other in others)):
         return None
     reason = _FOR_MOVES if is_for_moves else _FOR_ALL
     fix = ctx.fix("Make moves keep the parameters", Applicability.UNSAFE, reason, Scope.STATEMENT)

@@ -52,7 +52,7 @@ def _finding_handed(ctx: FileContext, optimizer: ast.expr, handed: HandedMove) -
     )
     made = [one.node for one in handed.move.creations if isinstance(one.node, ast.Call)]
     owners = [owner for one in made for owner in ctx.index.imported.classes_of(one)]
-    fix = keep_parameters(ctx, None, (handed.holder, *(owner.file for owner in owners)))
+    fix = keep_parameters(ctx, made_in=(handed.holder, *(owner.file for owner in owners)))
     related = ((ctx.index.span(optimizer), "the optimizer is built here"),)
     return ctx.finding(call, message, fix, certainty=Certainty.LIKELY, related=related)
 

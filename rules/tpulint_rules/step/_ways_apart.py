@@ -57,11 +57,12 @@ def _finding(ctx: FileContext, departure: _Departure, gone: list[Creation], back
         f"`{module}` goes to the host" if is_own else f"`{ctx.text(departure.call.func)}` takes `{module}` to the host"
     )
     owners = [owner.file for one in makings(gone) for owner in classes_made(ctx.index, one)]
+    files = owners if departure.file is None else [departure.file, *owners]
     return ctx.finding(
         departure.call,
         f"{leaves}, and it comes back to be trained further: on XLA both moves make new parameters, and the optimizer "
         "keeps the old ones, so that the model trains no more",
-        keep_parameters(ctx, None, owners if departure.file is None else [departure.file, *owners], while_trained=True),
+        keep_parameters(ctx, made_in=files, while_trained=True),
         certainty=Certainty.LIKELY,
         related=(
             (ctx.index.span(optimizer), "the optimizer is built here"),

@@ -91,7 +91,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "model never trains"
             )
             builders.add(builder.node)
-            fix = keep_parameters(ctx, move.call, (builder.file,))
+            fix = keep_parameters(ctx, move.call, made_in=(builder.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
         elif move not in told and (giver := built_together(ctx.index, move)) is not None:
             name = giver.node.name if isinstance(giver.node, FUNCTIONS) else ""
@@ -99,7 +99,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 f"`{short(ctx.text(move.module))}` moves to the device after `{name}` built its optimizer: on XLA a "
                 "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
             )
-            fix = keep_parameters(ctx, move.call, (giver.file,))
+            fix = keep_parameters(ctx, move.call, made_in=(giver.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
     for optimizer, all_taken in optimizers:
         modules = [taken.module for taken in all_taken]
@@ -159,7 +159,7 @@ def _finding(
         fix = moved_beforehand(ctx, taken, move)
     # A branch that is put first takes along all that moves in it.
     if fix is None and not (put_first and branch in put_first):
-        fix = keep_parameters(ctx, move.call, [owner.file for owner in _owners(ctx, move)])
+        fix = keep_parameters(ctx, move.call, made_in=[owner.file for owner in _owners(ctx, move)])
     return ctx.finding(move.call, message, fix, severity=severity, certainty=certainty, related=related)
 
 
