@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Set
 
 from tpulint.context import FileContext
 from tpulint.semantic.values import is_none
@@ -32,10 +33,28 @@ def is_missed(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
     rest = [statement for handler in holder.handlers for statement in handler.body]
     if holder.orelse or not rest or not all(sets_none(one) or _only_tells(one) for one in rest):
         return False
+    uses = [use for use in _uses(ctx, node) if not index.tree.encloses(holder, use)]  # what fails there is passed over
+    if any(map(sets_none, rest)):
+        return any(demand_around(ctx, use) is None for use in uses) and not any(_is_asked(ctx, use) for use in uses)
+    # Without any value a name cannot be asked for: where it is used, the program ends.
+    stores = index.tree.nodes_in(holder, ast.Name, functions=False)
+    told = {item.id for item in stores if isinstance(item.ctx, ast.Store)}
+    return bool(uses) and not any(
+        _is_under_answer(ctx, use, told) or _is_passed_over(ctx, use) or len(index.names.bindings(use)) > 1
+        for use in uses
+    )
+
+
+def is_used_always(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether a class or function of the file needs what is imported whatever its options say."""
+    ancestors = ([*ctx.index.tree.ancestors(use)] for use in _uses(ctx, node))
+    return any(not any(isinstance(one, ast.If | ast.IfExp | ast.Try) for one in around) for around in ancestors)
+
+
+def _uses(ctx: FileContext, node: ast.Import | ast.ImportFrom) -> list[ast.Name]:
+    names = ctx.index.names
     bound = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-    uses = [use for name in bound for use in index.names.loads(name, index.names.scope_of(node))]
-    uses = [use for use in uses if not index.tree.encloses(holder, use)]  # what fails there is passed over
-    return any(demand_around(ctx, use) is None for use in uses) and not any(_is_asked(ctx, use) for use in uses)
+    return [use for name in bound for use in names.loads(name, names.scope_of(node))]
 
 
 def sets_none(statement: ast.AST) -> bool:
@@ -59,10 +78,16 @@ def _is_asked(ctx: FileContext, use: ast.expr) -> bool:
     return _is_under_answer(ctx, use)
 
 
-def _is_under_answer(ctx: FileContext, node: ast.AST) -> bool:
-    """Whether a condition around a node asks what is installed."""
-    tests = (one.test for one in ctx.index.tree.ancestors(node) if isinstance(one, ast.If | ast.IfExp))
-    return any(_IS_THERE.search(ctx.text(test)) for test in tests)
+def _is_under_answer(ctx: FileContext, node: ast.AST, told: Set[str] = frozenset()) -> bool:
+    """Whether a condition around a node asks what is installed, or for a flag that says so."""
+    tests = [one.test for one in ctx.index.tree.ancestors(node) if isinstance(one, ast.If | ast.IfExp)]
+    names = (one.id for test in tests for one in ast.walk(test) if isinstance(one, ast.Name))
+    return any(_IS_THERE.search(ctx.text(test)) for test in tests) or not told.isdisjoint(names)
+
+
+def _is_passed_over(ctx: FileContext, node: ast.expr) -> bool:
+    """Whether what fails where a name is used is caught."""
+    return any(isinstance(one, ast.Try) and one.handlers for one in ctx.index.tree.ancestors(node))
 
 
 def demand_around(ctx: FileContext, use: ast.expr) -> ast.stmt | None:

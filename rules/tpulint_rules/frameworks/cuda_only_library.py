@@ -10,7 +10,7 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic.hints import words_of_hints
 from tpulint_rules.frameworks._apex import without_apex
-from tpulint_rules.frameworks._demands import is_demand, is_missed
+from tpulint_rules.frameworks._demands import is_demand, is_missed, is_used_always
 from tpulint_rules.frameworks._gpu_indexes import gpu_indexes
 
 _ATTENTION = "`torch.nn.functional.scaled_dot_product_attention` does the same on XLA"
@@ -43,6 +43,8 @@ _LIBRARIES = {
 }  # fmt: skip
 _PLAIN_NAMES = ("rotary_emb", "dropout_layer_norm")
 """Libraries that a project may have a file of the same name as, from which it would import a name."""
+_WITH_TORCH = ("triton", "numba.cuda")
+"""Libraries that may be there without a GPU: the import does not fail."""
 _AVAILABLE = re.compile(r"avail|version|install|has_|find_spec|modules|is (not )?None", re.IGNORECASE)
 """In a condition: it asks for what is installed."""
 _FLEX = "torch.nn.attention.flex_attention"
@@ -69,6 +71,10 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             if apex[0] is not None:
                 message = f"`apex` is made of CUDA kernels: what needs it fails on a TPU machine; {_APEX}"
                 yield ctx.finding(node, message, apex[0], severity=Severity.WARNING, certainty=Certainty.LIKELY)
+        is_open = found is not None and found not in ("apex", *_WITH_TORCH) and not is_needed
+        if found is not None and is_open and is_used_always(ctx, node) and is_missed(ctx, node):
+            message = f"`{found}` is made of CUDA kernels: what needs it fails on a TPU machine; {_LIBRARIES[found]}"
+            yield ctx.finding(node, message, severity=Severity.WARNING, certainty=Certainty.LIKELY)
         if found is not None and is_needed:
             message = f"`{found}` is made of CUDA kernels: it does not work on a TPU machine; {_LIBRARIES[found]}"
             if found == "apex" and not apex:
