@@ -138,6 +138,7 @@ def uses_imports(source: SourceFile) -> bool:
         or re.search(_GIVES_SETTING, text) is not None
         or (".cuda" in text and re.search(_KEEPS_CLASS, text) is not None)  # which other files may take from an object
         or source.has_any(_OF_GROUPS)  # that other files join, maybe
+        or ("gloo" in text and "init_process_group" in text)  # which may hold a model of another file
         or source.has_any(_SPARSE)  # which other files may put on a device
         or (".weight" in text and re.search(_TIES, text) is not None)  # of a model that another file may load
         or trains_by_imports(text)

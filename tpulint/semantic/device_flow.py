@@ -10,7 +10,14 @@ from functools import cached_property
 from tpulint.model import Span
 from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.compared_names import ComparedNames
-from tpulint.semantic.device_settings import GPU_NAMES, attribute, is_used_as_device, option, returned_by
+from tpulint.semantic.device_settings import (
+    GPU_NAMES,
+    attribute,
+    is_used_as_device,
+    option,
+    part_returned_by,
+    returned_by,
+)
 from tpulint.semantic.nodes import FUNCTIONS
 from tpulint.semantic.outside import qualified_in_file
 from tpulint.semantic.places import Place, Places
@@ -141,6 +148,10 @@ class DeviceFlow:
             return True
         if place.kind == "variable":
             return any(self.is_device_variable(key, depth) for key in place.keys)
+        if place.kind == "part" and isinstance(place.node, FUNCTIONS):
+            name = part_returned_by(qualified_in_file(self._tree, place.node), place.at)
+            used = (self.is_device_variable(key, depth) for key in place.keys)
+            return any(used) or is_used_as_device(self._index, name)
         if place.kind == "return" and isinstance(place.node, FUNCTIONS) and depth <= _DEPTH:
             if says_device(place.node.name):
                 return True

@@ -47,6 +47,7 @@ def _settings(index: SemanticIndex) -> Iterator[tuple[str, str]]:
             found = found if found is not None or options else _function(index, given)
             if found is not None:
                 yield found
+            yield from _parts(index, given)
     yield from ((path, option(name)) for path, name in device_options_unpacked(index))
 
 
@@ -87,6 +88,17 @@ def _function(index: SemanticIndex, given: ast.expr) -> tuple[str, str] | None:
     return found.file.source.path, returned_by(qualified_in_file(found.file.tree, found.node))
 
 
+def _parts(index: SemanticIndex, given: ast.expr) -> Iterator[tuple[str, str]]:
+    """The files whose functions return what is given in one place of several, ``device, n = hardware.choose()``."""
+    bindings = index.flow.made(given) if isinstance(given, ast.Name) else ()
+    for binding in bindings:
+        made = binding.value if len(binding.path) == 1 and binding.path[0] >= 0 else None
+        found = index.imported.called(made) if isinstance(made, ast.Call) else None
+        if found is not None and isinstance(found.node, FUNCTIONS):
+            name = qualified_in_file(found.file.tree, found.node)
+            yield found.file.source.path, part_returned_by(name, binding.path[0])
+
+
 def device_options(index: SemanticIndex, path: str) -> str:
     """The options that a file parses of which this one knows that they name a device, one behind the other."""
     if path == os.path.abspath(index.source.path):
@@ -124,6 +136,11 @@ def attribute(name: str) -> str:
 def returned_by(function: str) -> str:
     """What the result of a function is called among the variables that other files use."""
     return f"{function}()"
+
+
+def part_returned_by(function: str, at: int) -> str:
+    """What one place of several that a function returns is called among the variables that other files use."""
+    return f"{function}()[{at}]"
 
 
 def is_used_as_device(index: SemanticIndex, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.records import NamedTuple
+from tpulint.semantic.bindings import element_at
 from tpulint.semantic.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
@@ -68,6 +69,8 @@ class _Trail:
         if isinstance(node, ast.Attribute):
             defaults = [Origin(default, True) for default in self._command_line_defaults(node)]
             return [*(Origin(value, bool(defaults)) for value in self._attribute_values(node)), *defaults]
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            return [Origin(value) for value in self._item_values(node, node.slice.value)]
         return []
 
     def is_sole(self, node: ast.expr) -> bool:
@@ -77,13 +80,42 @@ class _Trail:
     def _name_values(self, node: ast.Name) -> list[ast.expr]:
         values: list[ast.expr] = []
         for binding in self._index.flow.reaching(node):
-            if binding.kind == "assign" and not binding.path and binding.value is not None:
-                values.append(binding.value)
+            parts = [] if binding.value is None else self._parts(binding.value, binding.path)
+            if binding.kind == "assign" and parts:
+                values.extend(parts)
             elif binding.kind == "parameter":
                 values.extend(self._parameter_values(binding))
             else:
                 return []
         return values
+
+    def _item_values(self, node: ast.Subscript, key: object) -> list[ast.expr]:
+        """``settings["backend"]`` of a dictionary that is written out, of which nothing sets this item."""
+        bindings = self._index.flow.reaching(node.value) if isinstance(node.value, ast.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+        if not isinstance(made, ast.Dict) or None in made.keys or not isinstance(node.value, ast.Name):
+            return []
+        users = [self._index.parent(load) for load in self._index.names.loads_of(node.value)]
+        for user in users:
+            if isinstance(user, ast.Subscript) and not isinstance(user.ctx, ast.Load):
+                return []
+        items = zip(made.keys, made.values, strict=True)
+        found = [value for name, value in items if isinstance(name, ast.Constant) and name.value == key]
+        return found[-1:]
+
+    def _parts(self, value: ast.expr, path: tuple[int, ...]) -> list[ast.expr]:
+        """What a place of a pair may be, whichever is chosen or returned; empty when one of them is not known."""
+        if not path:
+            return [value]
+        chosen = [value.body, value.orelse] if isinstance(value, ast.IfExp) else []
+        if isinstance(value, ast.Call):
+            function = self._index.definitions.function_called(value)
+            chosen = [] if function is None else self._index.definitions.returned_by(function)
+        if chosen:
+            parts = [self._parts(one, path) for one in chosen]
+            return [part for one in parts for part in one] if all(parts) else []
+        part = element_at(value, path)
+        return [] if part is None else [part]
 
     def _parameter_values(self, binding: Binding) -> list[ast.expr]:
         function = binding.statement

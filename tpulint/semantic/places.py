@@ -32,10 +32,15 @@ class Place(NamedTuple):
     """What becomes of the value of an expression."""
 
     kind: str
-    """device: it says where something lives; variable; return; comparison; empty when it is something else."""
+    """device: it says where something lives; variable; return; part of what is returned; comparison.
+
+    Empty when it is something else.
+    """
     node: ast.AST | None = None
     """The call, comparison or function."""
     keys: tuple[Key, ...] = ()
+    at: int = 0
+    """Which part of what is returned."""
 
 
 NOWHERE = Place("")
@@ -131,9 +136,27 @@ class Places:
             if len(targets) == len(sequence.elts) and not any(isinstance(t, ast.Starred) for t in targets):
                 keys = self._variables.keys_of(targets[sequence.elts.index(node)])
                 return Place("variable", parent, keys) if keys else NOWHERE
+        if isinstance(sequence, ast.Tuple) and (part := self._part_returned(sequence, node)) is not None:
+            return part
         if self._is_list_of_devices(sequence):
             return Place("device")
         return self.of(parent) if isinstance(parent, ast.expr) and is_chosen_among(self._tree, node) else NOWHERE
+
+    def _part_returned(self, pair: ast.expr, node: ast.expr) -> Place | None:
+        """One place of what is returned, ``return "cuda", 3``, with what gets it: ``device, n = choose()``."""
+        at, parent = pair.elts.index(node) if isinstance(pair, ast.Tuple) else 0, self._tree.parents[pair]
+        while isinstance(parent, ast.IfExp) and parent.test is not pair:
+            pair, parent = parent, self._tree.parents[parent]
+        function = self._tree.function_of(parent) if isinstance(parent, ast.Return) else None
+        if function is None:
+            return None
+        keys: list[Key] = []
+        for call in self._index.definitions.calls_of(function):
+            given = self._tree.parents[call]
+            targets = given.targets[0] if isinstance(given, ast.Assign) and len(given.targets) == 1 else None
+            if isinstance(targets, ast.Tuple) and at < len(targets.elts):
+                keys += self._variables.keys_of(targets.elts[at])
+        return Place("part", function, tuple(dict.fromkeys(keys)), at)
 
     def _is_given_to_others(self, options: ast.Dict) -> bool:
         """``params = {"device": "cuda"}``, then ``xgboost.train(params)``"""

@@ -6,6 +6,7 @@ import ast
 import re
 from functools import cached_property
 
+from tpulint.semantic.kinds import Side
 from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.origins import Origin, origins
 from tpulint.semantic.torch_facts import RUNTIME
@@ -129,6 +130,54 @@ class ProcessGroups:
             return isinstance(node.value, str) and _NCCL.search(node.value) is not None
         return self._index.qualified_name(node.func if isinstance(node, ast.Call) else node) in _NCCL_NAMES
 
+    def is_gloo_for_device(self, join: Join) -> bool:
+        """Whether a group of gloo, which has GPUs as well as the CPU, is to hold a model that lies on the device."""
+        nodes = [origin.node for origin in join.backends]
+        if not nodes or not all(isinstance(node, ast.Constant) and node.value == "gloo" for node in nodes):
+            return False
+        if join.hides_arguments or "store" in join.given or self._index.mentions(KNOWS_XLA, "xla"):
+            return False
+        return self._wraps_on_device or any(group._wraps_on_device for group in self._groups_around)
+
+    @cached_property
+    def _groups_around(self) -> list[ProcessGroups]:
+        """Those of files that import this one, and of files that it imports, where a model is wrapped."""
+        imported, name = self._index.imported, _WRAPPER.rpartition(".")[2]
+        users = [file for file in imported.others_mentioning(name) if imported.is_used_by(file)]
+        return [file.process_groups for file in (*users, *imported.files()) if file.mentions(rf"\b{name}\b")]
+
+    @cached_property
+    def _wraps_on_device(self) -> bool:
+        """Whether the file wraps a model for several processes that lies on a device: a GPU, or that of XLA by now."""
+        for call in self._index.calls_to(_WRAPPER):
+            given = {item.arg: item.value for item in call.keywords}
+            ids = given.get("device_ids")
+            has_ids = ids is not None and not (isinstance(ids, ast.Constant) and ids.value is None)
+            # What the mended call is told in their place; a loader beside it may be all that names the device.
+            is_mended = "gradient_as_bucket_view" in given and self._index.mentions(r"\btorch_xla\b", "torch_xla")
+            if has_ids or is_mended or (call.args and self._is_on_device(call.args[0])):
+                return True
+        return False
+
+    def _is_on_device(self, model: ast.expr) -> bool:
+        """Whether a model is moved to a device that this file chooses: of another one this may be a part itself."""
+        index = self._index
+        if index.value(model).side is Side.DEVICE:
+            return True
+        made = [model] if not isinstance(model, ast.Name) else [item.value for item in index.flow.reaching(model)]
+        for value in made:
+            moves = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "to"
+            device = value.args[0] if moves and isinstance(value, ast.Call) and value.args else None
+            if device is None or self._comes_from_elsewhere(device):
+                continue
+            if index.devices.flow.derives(device) or index.xla_devices.is_device(device):
+                return True
+        return False
+
+    def _comes_from_elsewhere(self, device: ast.expr) -> bool:
+        made = [item.value for item in self._index.names.bindings(device)] if isinstance(device, ast.Name) else [device]
+        return any(isinstance(one, ast.Call) and self._index.imported.called(one) is not None for one in made)
+
     def is_configured_for_gpus(self, join: Join) -> bool:
         """Whether code for GPUs alone takes the backend of its group from a configuration that is not seen."""
         index = self._index
@@ -175,7 +224,7 @@ class ProcessGroups:
 
     @property
     def _joins_device(self) -> bool:
-        return any(join.is_portable for join in self.joins) or any(
+        return any(join.is_portable or self.is_gloo_for_device(join) for join in self.joins) or any(
             self.is_nccl(origin.node) or (isinstance(origin.node, ast.Constant) and origin.node.value == "xla")
             for join in self.joins
             for origin in join.backends

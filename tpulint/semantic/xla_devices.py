@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, element_of
 from tpulint.semantic.nodes import FUNCTIONS, FunctionNode
 from tpulint.semantic.scopes import Scope
 from tpulint.semantic.torch_facts import DEVICE_FACTORIES
@@ -73,8 +73,9 @@ class XlaDevices:
         )
 
     def _binding_gives_device(self, binding: Binding, depth: int = 0) -> bool:
-        if binding.kind == "assign" and binding.value is not None and not binding.path:
-            return self.is_device(binding.value, depth)
+        given = element_of(binding) if binding.kind == "assign" else None
+        if given is not None:
+            return self.is_device(given, depth)
         if binding.kind == "parameter":
             return self._is_device_parameter(binding, depth)
         return False

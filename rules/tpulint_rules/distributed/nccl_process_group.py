@@ -37,6 +37,9 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             certainty = Certainty.CERTAIN if certain else Certainty.LIKELY
             message = "the NCCL backend needs GPUs: `init_process_group` raises on a TPU machine; use the backend `xla`"
             yield ctx.finding(join.call, message, _fix(ctx, join), certainty=certainty)
+        elif groups.is_gloo_for_device(join):
+            message = "gloo has no XLA devices: what wraps a model there raises; use the backend `xla`"
+            yield ctx.finding(join.call, message, _fix(ctx, join), certainty=Certainty.LIKELY)
         elif groups.is_configured_for_gpus(join):
             message = f"`{ctx.text(join.backend)}` must name the backend `xla` on a TPU machine, where NCCL raises"
             yield ctx.finding(
