@@ -51,6 +51,23 @@ return x"""
     agree(tmp_path, train=of_module(made, forward))
 
 
+def test_options_that_a_module_keeps_are_none_of_its_parts(tmp_path: Path) -> None:
+    made = """\
+self.options, self.p, self.part, self.built = options, options, part, build()"""
+    forward = """\
+if self.p.bias:
+    x = x + 1
+if self.options.weight > 0:
+    x = x + 1
+if self.built.bias.sum() > 0:  # TPU103
+    x = x + 1
+if self.part.bias.sum() > 0:  # TPU103
+    x = x + 1
+return self.part(x)"""
+    text = of_module(made, forward).replace("__init__(self)", "__init__(self, options=None, part=None)")
+    agree(tmp_path, train=text)
+
+
 def test_modules_that_nothing_moves_stay_on_the_host(tmp_path: Path) -> None:
     text = of_module("self.scale = nn.Parameter(torch.ones(4))", "return x * self.scale.mean().item()")
     agree(tmp_path, train=text.replace('"cuda"', '"cpu"'))

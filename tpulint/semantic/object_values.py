@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from tpulint.semantic.bindings import Binding
+from tpulint.semantic.bindings import Binding, part_of
 from tpulint.semantic.contents import Key
 from tpulint.semantic.definitions import Definitions
 from tpulint.semantic.flow import Flow
@@ -84,9 +84,18 @@ class ObjectValues:
             return owner is not None and self._is_unseen(owner) and self.is_module(owner, depth + 2)
         if not isinstance(node, ast.Attribute) or is_configuration(node.attr):
             return False
+        given = self._flow.reaching_attribute(node) if is_of_self(node) else ()
+        if any(isinstance(part_of(one.value, one.path), ast.Name) for one in given) and not self._is_run(node):
+            return False  # `self.p = params`: options, maybe
         kept = [kinds.binding_value(one, depth + 2) for kinds, bound in self._kept(node) for one in bound]
         is_part = join(kept).kind is Kind.MODULE if kept else self._is_unseen(node.value)
         return is_part and self.is_module(node.value, depth + 2)
+
+    def _is_run(self, node: ast.Attribute) -> bool:
+        """Whether a class calls what it keeps in an attribute: ``self.part(x)``."""
+        owner, tree = self._tree.class_of(node), self._tree
+        same = (one for one in tree.attributes_called(node.attr) if is_of_self(one) and tree.class_of(one) is owner)
+        return any(isinstance(call := tree.parents[one], ast.Call) and call.func is one for one in same)
 
     def _is_unseen(self, node: ast.expr) -> bool:
         """Whether an object is of no class of the project, as far as is known."""
