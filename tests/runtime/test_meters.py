@@ -133,6 +133,23 @@ def test_numbers_behind_the_boundary_compile_nothing() -> None:
     assert backend.compile_count() == before
 
 
+def test_parts_of_what_was_changed_in_place_are_computed_along() -> None:
+    """The accuracy of PyTorch's ImageNet example: a part of ``correct.mul_(100 / n)``, with one dimension more."""
+    backend = XlaBackend()
+    meter = defer_updates(Meter("accuracy"))
+    values = torch.tensor([1.0, 0.0, 1.0, 1.0]).to(backend.device())
+    backend.sync(wait=True)
+    for _ in range(2):
+        correct = values.reshape(-1).sum(0, keepdim=True)
+        meter.update(correct.mul_(100 / 4)[0], 4)
+        del correct
+        backend.sync(wait=True)
+    before = backend.counts()
+    assert str(meter) == "accuracy 75.000 (75.000)"
+    since = backend.counts().since(before)
+    assert (since.reads, since.compiles, since.launches) == (1, 0, 0)
+
+
 def test_meters_of_one_class_stay_of_one_class() -> None:
     assert type(defer_updates(Meter())) is type(defer_updates(Meter()))
 
