@@ -257,12 +257,19 @@ class FixBuilder:
         else:
             self.insert(*found)
 
-    def move_behind(self, statements: Sequence[ast.stmt], other: ast.stmt, lead: str = "") -> None:
+    def move_behind(
+        self,
+        statements: Sequence[ast.stmt],
+        other: ast.stmt,
+        lead: str = "",
+        replaced: Mapping[ast.expr, str] | None = None,
+    ) -> None:
         """Move whole statements, with the comments beside and right above them, behind another one of their block.
 
-        ``lead`` is a line to write in front of them.
+        ``lead`` is a line to write in front of them, and ``replaced`` what stands for parts of them there.
         """
         source, lines = self._source, []
+        others = sorted(((self._index.span(node), text) for node, text in (replaced or {}).items()), reverse=True)
         if lead:
             lines.append(self.indent_of(other) + lead)
         for statement in statements:
@@ -272,7 +279,11 @@ class FixBuilder:
             start = self._source.line_start(self._index.tree.start(statement))
             end = self._source.line_end(self._index.tree.end(statement))
             above = self._rows.comments_above(statement)
-            lines.append(source.text[above:end])
+            moved = source.text[above:end]
+            for span, text in others:
+                if above <= span.start < end:
+                    moved = moved[: span.start - above] + text + moved[span.end - above :]
+            lines.append(moved)
             if above < start:
                 self.replace(Span(above, start), "")
             self.delete(statement)

@@ -9,6 +9,7 @@ from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Pace, Read, Use
 from tpulint.semantic.turn_code import STEP
+from tpulint_rules.host_sync._early_guards import ask_behind
 from tpulint_rules.host_sync._late_switches import is_switched_off, late_switches
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of
 
@@ -25,7 +26,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 continue
             if index.pace_of(read.node) is Pace.STEP:
                 behind = index.boundaries.has(loop) and index.boundaries.is_behind(read.node, loop)
-                yield _finding(ctx, read, f"step{caller_of(loop)}", Severity.WARNING if behind else Severity.ERROR)
+                severity, where = Severity.WARNING if behind else Severity.ERROR, f"step{caller_of(loop)}"
+                yield _finding(ctx, read, where, severity, ask_behind(ctx, read, loop))
     evaluated = (part for node in index.regions.evaluation_loops for part in (node, *index.regions.functions_in(node)))
     deciding = [read for part in dict.fromkeys(evaluated) for read in index.reads.inside(part)]
     for called in index.evaluations_called:
@@ -43,14 +45,14 @@ def _decides(ctx: FileContext, read: Read) -> bool:
     return read.use is Use.BRANCH and not is_switched_off(ctx, read.node)
 
 
-def _finding(ctx: FileContext, read: Read, where: str, severity: Severity) -> Finding:
+def _finding(ctx: FileContext, read: Read, where: str, severity: Severity, moved: FixBuilder | None = None) -> Finding:
     from tpulint_rules.host_sync._hinges import add_above_zero
 
     text = short(ctx.text(read.tensor))
     return ctx.finding(
         read.node,
         f"`{text}` decides what Python does, in every {where}: the host waits for the device",
-        _factor_below_one(ctx, read) or add_above_zero(ctx, read),
+        _factor_below_one(ctx, read) or add_above_zero(ctx, read) or moved,
         severity=severity,
         certainty=Certainty.CERTAIN if read.certain else Certainty.LIKELY,
         help="test every n steps behind the step boundary, or choose on the device with torch.where",
