@@ -121,3 +121,42 @@ def test_a_number_that_must_be_below_the_number_of_gpus(tmp_path: Path, chosen: 
     assert "cuda:" not in text
     assert ("< n_gpu" in text or "device_count() else" in text or "> args.gpu" in text) is (rest is None)
     assert rest is None or rest in text
+
+
+OR_THE_HOST = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", type=int, default=0)
+args = parser.parse_args()
+workers = args.gpu if args.gpu >= 0 else 4
+{chosen}
+print(torch.ones(3).to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('device = args.gpu if args.gpu >= 0 else "cpu"', 'device = torch_xla.device() if args.gpu >= 0 else "cpu"'),
+        ('device = "cpu" if args.gpu < 0 else args.gpu', 'device = "cpu" if args.gpu < 0 else torch_xla.device()'),
+        (
+            'device = torch.device("cpu") if args.gpu == -1 else args.gpu',
+            'device = torch.device("cpu") if args.gpu == -1 else torch_xla.device()',
+        ),
+        (
+            'device = torch.device(args.gpu if args.gpu >= 0 else "cpu")',
+            'device = torch.device(torch_xla.device() if args.gpu >= 0 else "cpu")',
+        ),
+        (
+            'device, name = "cpu", args.gpu if args.gpu else "cpu"',
+            'device, name = "cpu", args.gpu if args.gpu else "cpu"',
+        ),
+        ('device = args.gpu if args.gpu else other(args)', 'device = args.gpu if args.gpu else other(args)'),
+    ],
+    ids=["number first", "host first", "object", "argument", "another variable", "unknown"],
+)  # fmt: skip
+def test_a_number_or_the_host(tmp_path: Path, before: str, after: str) -> None:
+    text = ported(tmp_path, OR_THE_HOST.replace("{chosen}", before))
+    assert f"{after}\n" in text and "workers = args.gpu if args.gpu >= 0 else 4\n" in text

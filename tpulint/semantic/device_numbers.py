@@ -54,6 +54,7 @@ class DeviceNumbers:
                 yield argument if origin is None else origin, argument, False
         yield from self._indices_kept()
         yield from self._numbers_beside_devices()
+        yield from self._numbers_or_the_host()
 
     def _numbers_beside_devices(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         """``device = rank % device_count()`` where the other branch says ``device = "cuda"``: a device as well.
@@ -77,6 +78,23 @@ class DeviceNumbers:
             loads = self._index.names.loads_of(target)
             if all(self._takes_device(load) for load in loads if self._indices.is_number(load)):
                 yield value, value, True
+
+    def _numbers_or_the_host(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+        """``device = args.gpu if args.gpu >= 0 else "cpu"``: what may be the host as well is a device."""
+        for choice in self._tree.conditions:
+            if not isinstance(choice, ast.IfExp) or isinstance(self._tree.parents[choice], ast.IfExp):
+                continue
+            parts = list(branches(choice))
+            numbers = [part for part in parts if self._indices.is_number(part) and not is_none(part)]
+            rest = [part for part in parts if part not in numbers]
+            is_choice = bool(numbers) and bool(rest) and all(map(self._is_host, rest))
+            if is_choice and self._flow.is_device_place(self._flow.places.of(choice)):
+                yield from ((part, part, True) for part in numbers)
+
+    def _is_host(self, node: ast.expr) -> bool:
+        """``"cpu"``, ``torch.device("cpu")``"""
+        is_device = isinstance(node, ast.Call) and self._index.qualified_name(node.func) == "torch.device"
+        return is_cpu(node.args[0] if isinstance(node, ast.Call) and is_device and node.args else node)
 
     def _indices_kept(self) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         """``device = x.get_device()`` that is only used as a device; else the places that such a variable is given to.
