@@ -138,6 +138,6 @@ def _read_meters(ctx: FileContext, fix: FixBuilder, read: Read, meters: tuple[Me
     loop = ctx.index.step_loop_of(read.node)
     bars = list(dict.fromkeys(bar for metered in meters for bar in metered.bars))
     if bars and loop is not None:
-        from tpulint_rules.host_sync.progress_bar_reads_every_step import throttle
+        from tpulint_rules.host_sync._shown_less import throttle
 
         throttle(fix, ctx.index, loop.node, bars)

@@ -16,6 +16,7 @@ from tpulint_rules.host_sync._device_values import keep_on_device
 from tpulint_rules.host_sync._inner_turns import fetched_behind
 from tpulint_rules.host_sync._kept_tensors import HELD, give_tensor, hold, kept_in_place, return_tensor
 from tpulint_rules.host_sync._moved_branches import moved_with_condition
+from tpulint_rules.host_sync._shown_less import show_less
 from tpulint_rules.host_sync._there_and_back import there_and_back
 
 _AS_NUMBER = "Add the number, `total[0] += loss.item()`: what the step has computed is only fetched."
@@ -218,6 +219,7 @@ def _evaluation_reads(
             late = "behind the boundary: a graph of its own in every evaluation batch, and the host waits for it"
             yield _evaluation_finding(ctx, read, f"computed and {read.how.value} {late}", fix)
     holders = (node, *index.regions.functions_in(node))
+    less = show_less(ctx, node, lambda read: read.node not in taken and is_read_every_turn(index, read))
     for read in {read.node: read for holder in holders for read in index.reads.inside(holder)}.values():
         if read.how not in hows or read.node in taken or not is_read_every_turn(index, read):
             continue
@@ -225,7 +227,7 @@ def _evaluation_reads(
             metered, held = index.meters.of(read), index.held_values.added_up(read)
             kept = None if held is None else hold(ctx, held)
             kept = kept if metered is None else give_tensor(ctx, read, metered)
-            kept = kept or there_and_back(ctx, read) or deferred(ctx, read)
+            kept = kept or there_and_back(ctx, read) or deferred(ctx, read) or less.get(read.node)
             yield _evaluation_finding(ctx, read, _in_every_batch(read, ""), kept)
 
 
