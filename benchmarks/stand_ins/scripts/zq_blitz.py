@@ -1,0 +1,5 @@
+"""Batches of eight digits."""
+
+import made_up_data
+
+made_up_data.smaller_batches(8)
