@@ -114,6 +114,19 @@ def _deferred(options: str, made: str = 'AverageMeter("loss")') -> str:
             EVERY_TENTH,
             {_deferred(", numbers=True"), "losses.update(val=loss.detach() * 4, n=4)"},
         ),
+        # a number that has a name of its own, read behind the update of the step
+        (
+            f"{MADE}\n{SHOWN}",
+            "value = loss.item()\nlosses.update(value, x.size(0))",
+            f"{EVERY_TENTH}\n    print(value)",
+            {_deferred(", numbers=True"), "value = loss.detach()", "print(value.item())"},
+        ),
+        (
+            f"{MADE}\n{SHOWN}",
+            "loss = loss.item()\nlosses.update(val=loss)",
+            EVERY_TENTH,
+            {_deferred(", numbers=True"), "loss = loss.detach()"},
+        ),
         # two places that give it numbers
         (
             f"{MADE}\n{SHOWN}",
@@ -139,6 +152,9 @@ def test_meters_that_wait(tmp_path: Path, before: str, inside: str, behind: str,
         (f"{MADE}\n{SHOWN}", TOLD, "if losses.avg > 3:\n    break", "pass"),
         # another number comes in every step
         (f"{MADE}\n{SHOWN}", f"{TOLD}\nlosses.update(time.time())", EVERY_TENTH, "pass"),
+        # the number is needed in every step
+        (f"{MADE}\n{SHOWN}", "value = loss.item()\nlosses.update(value)\nprint(value)", EVERY_TENTH, "pass"),
+        (f"{MADE}\n{SHOWN}", "value = loss.item()\nlosses.update(value)\nlosses.update(step)", EVERY_TENTH, "pass"),
         # what the method gives back is used
         (f"{MADE}\n{SHOWN}", f"{TOLD}\nlast = losses.update(loss.item())", EVERY_TENTH, "pass"),
         # its method does more than to keep it
@@ -189,6 +205,31 @@ def test_meters_that_an_object_keeps(tmp_path: Path) -> None:
     fixed = path.read_text()
     assert "self.losses = tpulint_runtime.defer_updates(AverageMeter(), numbers=True)  # of an epoch" in fixed
     assert "self.losses.update(loss.detach(), len(x))" in fixed
+
+
+def test_numbers_with_names_in_an_evaluation(tmp_path: Path) -> None:
+    text = dedent(PROGRAM).partition("def train")[0] + dedent("""\
+        def validate(loader):
+            losses = AverageMeter("loss")
+            accuracy = AverageMeter("accuracy")
+            model.eval()
+            with torch.no_grad():
+                for step, (x, y) in enumerate(loader):
+                    output = model(x.to(device))
+                    loss = criterion(output, y.to(device))
+                    value = loss.item()
+                    share = (output.argmax(1) == y.to(device)).float().mean().item()
+                    losses.update(value, len(x))
+                    accuracy.update(share, len(x))
+            print(losses, accuracy)
+        """)
+    path = write(tmp_path / "main.py", text)
+    write(tmp_path / "meters.py", dedent(METER).replace("EFFECT", "pass"))
+    tpulint("--isolated", "--no-cache", "--fix", "--unsafe-fixes", "main.py", cwd=tmp_path)
+    fixed = path.read_text()
+    assert 'losses = tpulint_runtime.defer_updates(AverageMeter("loss"), numbers=True)' in fixed
+    assert 'accuracy = tpulint_runtime.defer_updates(AverageMeter("accuracy"), numbers=True)' in fixed
+    assert ".item()" not in fixed and "losses.update(value, len(x))" in fixed
 
 
 def test_a_meter_is_told_once(tmp_path: Path) -> None:

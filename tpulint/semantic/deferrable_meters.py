@@ -30,10 +30,13 @@ class DeferrableMeter(NamedTuple):
     """What they are given, and need no longer be read."""
 
 
-def deferrable_meter(index: SemanticIndex, call: ast.Call, as_numbers: bool = False) -> DeferrableMeter | None:
+def deferrable_meter(
+    index: SemanticIndex, call: ast.Call, as_numbers: bool = False, held: frozenset[ast.expr] = frozenset()
+) -> DeferrableMeter | None:
     """The meter whose method a call in a turn is, if nothing but such calls looks at it in every turn.
 
     It is given tensors of the device, or with ``as_numbers`` numbers that are read of them, each in a place of its own.
+    Variables that are ``held`` count as such numbers.
     """
     func = call.func
     if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name | ast.Attribute):
@@ -49,7 +52,7 @@ def deferrable_meter(index: SemanticIndex, call: ast.Call, as_numbers: bool = Fa
     others: list[ast.expr] = []
     reads: list[Read] = []
     for use in _uses(index, func.value):
-        found = _numbers_given(index, use, as_numbers)
+        found = _numbers_given(index, use, as_numbers, held)
         if found is None:
             others.append(use)
         else:
@@ -86,7 +89,9 @@ def _uses(index: SemanticIndex, holder: ast.Name | ast.Attribute) -> Iterator[as
     )
 
 
-def _numbers_given(index: SemanticIndex, use: ast.expr, as_numbers: bool) -> tuple[str, list[Read]] | None:
+def _numbers_given(
+    index: SemanticIndex, use: ast.expr, as_numbers: bool, held: frozenset[ast.expr]
+) -> tuple[str, list[Read]] | None:
     """The method that is called in a statement of its own with what the device has computed, and what is read of it."""
     part = index.parent(use)
     call = index.parent(part) if isinstance(part, ast.Attribute) else None
@@ -110,7 +115,8 @@ def _numbers_given(index: SemanticIndex, use: ast.expr, as_numbers: bool) -> tup
         and index.meters.argument_of(read.node) is item
         for item, read in reads
     )
-    return (part.attr, [read for _, read in reads]) if reads and is_whole and not has_tensors else None
+    is_given = bool(reads) or not held.isdisjoint(given)
+    return (part.attr, [read for _, read in reads]) if is_given and is_whole and not has_tensors else None
 
 
 def _is_held(index: SemanticIndex, use: ast.expr, lists: frozenset[str]) -> bool:

@@ -56,7 +56,7 @@ class HeldValues:
         is_late = index.boundaries.is_behind(statement, loop)
         # Arithmetic behind a boundary is a graph of its own; one that is still to be set comes behind that.
         is_plain = statement.value in nodes or not index.boundaries.has(loop)
-        if is_late and not (is_plain and all(self.is_rare(use) for use in uses)):
+        if is_late and not (is_plain and all(self.is_rare(use) or self._may_wait(use) for use in uses)):
             return None
         if not all(self._may_read(use, loop) for use in uses):
             return None
@@ -88,7 +88,9 @@ class HeldValues:
         uses = self.uses_of(statement, statement.targets[0]) if isinstance(statement.targets[0], ast.Name) else None
         metered = self._metered(uses or [])
         rest = [use for use in uses or [] if use not in metered]
-        if not uses or not all(index.totals.accepts(use) or index.filled_lists.accepts(use) for use in rest):
+        if not uses or not all(
+            index.totals.accepts(use) or index.filled_lists.accepts(use) or self._may_wait(use) for use in rest
+        ):
             return None
         reads = tuple(index.reads.inside(statement))
         return HeldValue(statement, reads, tuple(rest), meters=tuple(metered.values()))
@@ -146,6 +148,16 @@ class HeldValues:
         """Whether the number is needed less often than in every step, or only to be added up or collected."""
         index = self._index
         return index.pace_of(use) is not Pace.STEP or index.totals.accepts(use) or index.filled_lists.accepts(use)
+
+    def _may_wait(self, use: ast.Name) -> bool:
+        """Whether the number is given to a meter that can as well read the tensor when it is looked at."""
+        from tpulint.semantic.deferrable_meters import deferrable_meter
+
+        holder = self._index.parent(use)
+        call = self._index.parent(holder) if isinstance(holder, ast.keyword) else holder
+        if not isinstance(call, ast.Call) or use is call.func:
+            return False
+        return deferrable_meter(self._index, call, as_numbers=True, held=frozenset({use})) is not None
 
     def _may_read(self, use: ast.Name, loop: Step) -> bool:
         """Whether reading the value here is cheaper than early in the turn, or will be made so by another rule."""
