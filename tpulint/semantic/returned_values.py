@@ -35,6 +35,25 @@ class ReturnedValues:
         statement, function = index.statement_of(read.node), index.function_of(read.node)
         if function not in loop.functions or not isinstance(function, ast.FunctionDef):
             return None
+        found = self.result_of(function)
+        if found is None:
+            return None
+        returned, whole, used = found
+        values = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        places = self._places(read, statement, returned, values)
+        numbers: list[ast.expr] = []
+        for at in places:
+            for call in used:
+                needed = self._needed(call, at if isinstance(whole, ast.Tuple) else None)
+                if needed is None:
+                    return None
+                numbers += needed
+        others = [item for at in places for item in self._stand_ins(values[at])] if statement is returned else []
+        return ReturnedValue((*index.reads.inside(statement), *others), tuple(numbers)) if places else None
+
+    def result_of(self, function: ast.FunctionDef) -> tuple[ast.Return, ast.expr, list[ast.Call]] | None:
+        """The statement that returns, what it returns, and the calls whose result is used; None if some are unseen."""
+        index = self._index
         returns = [node for node in index.tree.inside(function, functions=False) if isinstance(node, ast.Return)]
         calls = index.definitions.calls_of(function)
         if len(returns) != 1 or returns[0].value is None or not calls:
@@ -44,18 +63,7 @@ class ReturnedValues:
         if any(self._may_mean(mention, function) for mention in mentions):
             return None  # handed on somewhere: not all calls are seen
         used = [call for call in calls if not isinstance(index.parent(call), ast.Expr)]
-        whole = returns[0].value
-        values = whole.elts if isinstance(whole, ast.Tuple) else [whole]
-        places = self._places(read, statement, returns[0], values)
-        numbers: list[ast.expr] = []
-        for at in places:
-            for call in used:
-                needed = self._needed(call, at if isinstance(whole, ast.Tuple) else None)
-                if needed is None:
-                    return None
-                numbers += needed
-        others = [item for at in places for item in self._stand_ins(values[at])] if statement is returns[0] else []
-        return ReturnedValue((*index.reads.inside(statement), *others), tuple(numbers)) if places else None
+        return returns[0], returns[0].value, used
 
     def _may_mean(self, mention: ast.expr, function: ast.FunctionDef) -> bool:
         """Whether what is called as a function may be it; ``step`` is the name of variables and of updates as well."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Read, Step
+from tpulint.semantic.returned_dicts import ReturnedDict, returned_dict
 from tpulint.semantic.summed_lists import summed_list
 from tpulint_rules.host_sync._deferred_meters import deferred
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
@@ -43,6 +46,9 @@ def kept_in_place(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None
     returned = ctx.index.returned_values.of(read, loop)
     if returned is not None:
         return return_tensor(ctx, returned)
+    dealt = returned_dict(ctx.index, read, loop)
+    if dealt is not None:
+        return _return_dict(ctx, dealt)
     metered = ctx.index.meters.of(read)
     return deferred(ctx, read) if metered is None else give_tensor(ctx, read, metered)
 
@@ -77,10 +83,25 @@ def _keep_in_dict(ctx: FileContext, kept: KeptDict) -> FixBuilder:
     fix = ctx.fix("Keep the tensors and read them where the dict is looked at", Applicability.UNSAFE, HELD, Scope.LOOP)
     for item in kept.reads:
         keep_on_device(fix, ctx.index, item)
-    name = kept.name
     for gate in kept.gates:
-        fix.insert_before(gate.body[0], f"{name} = {{key: float(value) for key, value in {name}.items()}}")
+        _read_dict(fix, kept.name, gate)
     return fix
+
+
+def _return_dict(ctx: FileContext, dealt: ReturnedDict) -> FixBuilder:
+    """The dict returned with tensors in it, which become numbers where callers look at it."""
+    fix = ctx.fix(
+        "Return the tensors and read them where the dict is looked at", Applicability.UNSAFE, HELD, Scope.LOOP
+    )
+    for item in dealt.reads:
+        keep_on_device(fix, ctx.index, item)
+    for name, gate in dealt.gates:
+        _read_dict(fix, name, gate)
+    return fix
+
+
+def _read_dict(fix: FixBuilder, name: str, gate: ast.If) -> None:
+    fix.insert_before(gate.body[0], f"{name} = {{key: float(value) for key, value in {name}.items()}}")
 
 
 def _make_late(ctx: FileContext, early: EarlyDisplay) -> FixBuilder:
