@@ -88,7 +88,7 @@ def test_guards_that_move(tmp_path: Path, guard: str, moved: str) -> None:
         # what comes then is another
         "if torch.isnan(loss):\n    loss = output.sum()",
         "if loss.item() > 3:\n    optimizer.param_groups[0]['lr'] = 0.01",
-        # asks for more than one number
+        # asks for more than numbers
         "if torch.isnan(output).any():\n    raise ValueError",
         "if loss.item() > 3 or output.mean() > 2:\n    raise ValueError",
         "if loss > output.mean():\n    raise ValueError",
@@ -113,6 +113,19 @@ def test_a_number_is_read_once_for_all(tmp_path: Path) -> None:
             print(loss_value)
             sys.exit(1)
         print(loss_value)
+    """
+    assert fixed.endswith(indent(dedent(expected), " " * 8))
+
+
+def test_several_numbers_are_fetched_together(tmp_path: Path) -> None:
+    guard = "size = output.pow(2).mean()\nif torch.isnan(loss) or size > 9:\n    raise ValueError(size.item())"
+    _, fixed = _fixed(tmp_path, guard)
+    expected = """\
+        step_values = torch.stack((loss, size)).detach()
+        torch_xla.sync()
+        loss_value, size_value = step_values.tolist()
+        if math.isnan(loss_value) or size_value > 9:
+            raise ValueError(size_value)
     """
     assert fixed.endswith(indent(dedent(expected), " " * 8))
 

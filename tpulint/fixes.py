@@ -266,12 +266,11 @@ class FixBuilder:
     ) -> None:
         """Move whole statements, with the comments beside and right above them, behind another one of their block.
 
-        ``lead`` is a line to write in front of them, and ``replaced`` what stands for parts of them there.
+        ``lead`` are lines to write in front of them, and ``replaced`` what stands for parts of them there.
         """
         source, lines = self._source, []
         others = sorted(((self._index.span(node), text) for node, text in (replaced or {}).items()), reverse=True)
-        if lead:
-            lines.append(self.indent_of(other) + lead)
+        lines += [self.indent_of(other) + line for line in lead.splitlines()]
         for statement in statements:
             if self._rows.are_shared(statement) or self._rows.are_shared(other):
                 self.give_up()

@@ -1,4 +1,4 @@
-"""Guards in front of the step boundary that ask for one number, ``if math.isnan(loss.item()): raise ...``."""
+"""Guards in front of the step boundary that ask for numbers, ``if math.isnan(loss.item()): raise ...``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import How, Kind, Read, SemanticIndex, Step
-from tpulint_rules.host_sync._value_names import value_name
 
 _LATE = "The guard ends the training behind the update of the step, and no longer in front of it."
 _FINITE = frozenset({"isnan", "isinf", "isfinite"})
@@ -17,29 +16,32 @@ _WHOLE = frozenset({"any", "all", "item", "sum"})
 
 
 def ask_behind(ctx: FileContext, read: Read, step: Step) -> FixBuilder | None:
-    """The number read behind the boundary, and the guard asking for it there; None where it has to come earlier."""
+    """The numbers read behind the boundary, and the guard asking for them there; None where it has to come earlier."""
     index = ctx.index
     boundary, guard = index.boundaries.sync_of(step), index.statement_of(read.node)
     if boundary is None or not isinstance(guard, ast.If | ast.Assert) or index.boundaries.is_behind(guard, step):
         return None
     reads = index.reads.inside(guard)
     asked = [one for one in reads if index.tree.encloses(guard.test, one.node)]
-    tensors = [_tensor_asked(index, one) for one in asked]
-    tensor = tensors[0] if tensors else None
-    if tensor is None or not all(other is not None and _is_same(index, other, tensor) for other in tensors):
-        return None
-    moved = index.deferrals.movable([guard], boundary)
+    tensors = {one.node: _tensor_asked(index, one) for one in asked}
+    moved = index.deferrals.movable([guard], boundary) if asked and None not in tensors.values() else []
     if guard not in moved:
         return None
     fix = ctx.fix("Ask behind the step boundary", Applicability.UNSAFE, _LATE, Scope.STATEMENT)
-    name = index.names.fresh(f"{value_name(index, tensor)}_value", tensor)
+    names: dict[str, str] = {}
+    lines: list[str] = []
+    for tensor in filter(None, tensors.values()):
+        if tensor.id not in names:
+            names[tensor.id] = index.names.fresh(f"{tensor.id}_value", tensor)
+            lines.append(f"{names[tensor.id]} = {tensor.id}.item()")
     replaced: dict[ast.expr, str] = {}
     for one in reads:
-        if one in asked:
-            replaced |= _asked_of_number(ctx, fix, one, name)
-        elif _is_number_of(index, one, tensor):
-            replaced[one.node] = name
-    fix.move_behind(moved, boundary, f"{name} = {ctx.text(tensor)}.item()", replaced)
+        own = tensors.get(one.node)
+        if own is not None:
+            replaced |= _asked_of_number(ctx, fix, one, names[own.id])
+        elif any(_is_number_of(index, one, other) for other in tensors.values() if other is not None):
+            replaced[one.node] = names[ctx.text(one.tensor)]
+    fix.move_behind(moved, boundary, "\n".join(lines), replaced)
     return fix
 
 
