@@ -18,6 +18,7 @@ from tpulint_rules.host_sync._kept_tensors import HELD, give_tensor, hold, kept_
 from tpulint_rules.host_sync._moved_branches import moved_with_condition
 from tpulint_rules.host_sync._reading_calls import read_in_calls, reading_calls
 from tpulint_rules.host_sync._shown_less import show_less
+from tpulint_rules.host_sync._summed_reads import summed
 from tpulint_rules.host_sync._there_and_back import there_and_back
 
 _AS_NUMBER = "Add the number, `total[0] += loss.item()`: what the step has computed is only fetched."
@@ -45,7 +46,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
         for read, pace, kept in costly:
             if read.how in hows:
                 fix = kept or there_and_back(ctx, read) or together.get(read.node) or _held_back(ctx, read, loop)
-                fix = fix or moved_with_condition(ctx, read, loop)
+                fix = fix or summed(ctx, read) or moved_with_condition(ctx, read, loop)
                 yield _finding(ctx, read, pace, loop, fix)
     for node in index.regions.evaluation_loops:
         yield from _evaluation_reads(ctx, node, hows, taken)
