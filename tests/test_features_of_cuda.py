@@ -71,3 +71,18 @@ def test_trees_of_another_library_ask_for_a_gpu(setting: str, is_kept: bool) -> 
     fixed = lint(SourceFile.from_text(text, "train.py"), settings, load()).text
     assert ("if torch.cuda.is_available():" in fixed) is is_kept
     assert "xla" in fixed
+
+
+@pytest.mark.parametrize(
+    ("name", "is_device"),
+    [
+        ('getattr(x, ("cpu", "cuda")[x.is_cuda])()', False),
+        ('getattr(x, "cuda" if big else "cpu")()', False),
+        ('x.to(("cpu", "cuda")[big])', True),
+        ('x.to(getattr(options, "device", "cuda"))', True),
+    ],
+)
+def test_names_of_methods_are_no_devices(name: str, is_device: bool) -> None:
+    text = f"import torch\n\n\ndef place(x, big, options):\n    return {name}\n"
+    fixed = lint(SourceFile.from_text(text), Settings(select=("TPU001",), fix=True, unsafe_fixes=True), load()).text
+    assert ('"cuda"' not in fixed) is is_device

@@ -56,7 +56,7 @@ class DeviceNames:
         for candidate in candidates:
             node = self._whole_text(candidate)
             number = flow.cuda_index(node)
-            if number is None:
+            if number is None or self._is_name_of_method(node):
                 continue
             place = flow.places.of(node)
             if place.kind == "comparison":
@@ -176,6 +176,14 @@ class DeviceNames:
         while isinstance(outer := self._tree.parents[pattern], ast.MatchOr):
             pattern = outer
         return isinstance(outer, ast.match_case)
+
+    def _is_name_of_method(self, node: ast.expr) -> bool:
+        """Whether a text is one of several by which a method is asked for: ``getattr(x, ("cpu", "cuda")[i])()``."""
+        part, holder = node, self._tree.parents[node]
+        while isinstance(holder, ast.Tuple | ast.List | ast.Subscript | ast.IfExp):
+            part, holder = holder, self._tree.parents[holder]
+        is_asked = self._is_call_to(holder, "builtins.getattr")
+        return is_asked and isinstance(holder, ast.Call) and holder.args[1:2] == [part]
 
     def _is_call_to(self, node: ast.AST | None, *names: str) -> bool:
         return isinstance(node, ast.Call) and self._index.qualified_name(node.func) in names
