@@ -425,3 +425,81 @@ def test_a_function_of_that_name_which_is_not_that_of_timm(tmp_path: Path) -> No
     models = MODELS.format(masked="", whole="")
     main = CREATED.format(imports="from kept import create_model\n    import models", made="create_model(args.model)")
     agree(tmp_path, "TPU203", main=main, models=models)
+
+
+def test_what_a_part_gives_that_a_function_of_a_registry_makes(tmp_path: Path) -> None:
+    parts = """\
+    from torch import nn
+
+    made = {}
+
+
+    def register(name):
+        def put(cls):
+            made[name] = cls
+            return cls
+
+        return put
+
+
+    def make(spec):
+        part = made[spec["name"]](**spec["args"])
+        if "state" in spec:
+            part.load_state_dict(spec["state"])
+        return part
+
+
+    @register("one")
+    class One(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.conv = nn.Conv2d(3, width, 3)
+
+        def forward(self, x):
+            return self.conv(x)
+
+
+    class Store:
+        def get(self, x):
+            return x
+
+
+    def open_store(spec):
+        return Store()
+    """
+    net = """\
+    from torch import nn
+    import torch.nn.functional as F
+    import parts
+
+
+    class Net(nn.Module):
+        def __init__(self, spec):
+            super().__init__()
+            self.encoder = parts.make(spec)
+            self.store = parts.open_store(spec)
+            self.other = unseen(spec)
+
+        def forward(self, x, y):
+            self.kept = self.encoder(x)
+            kept = self.kept
+            names = self.store("x")
+            if kept.sum() > 0:  # TPU103
+                kept = kept + 1
+            if names.size > 0 and self.other("y"):
+                kept = kept + y
+            return F.unfold(kept, 3)  # TPU135
+    """
+    main = """\
+    import torch
+    from net import Net
+
+    net = Net({"name": "one", "args": {"width": 3}}).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = net(x.cuda(), y.cuda()).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    agree(tmp_path, "TPU103,TPU135", parts=parts, net=net, main=main)

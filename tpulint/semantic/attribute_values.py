@@ -53,7 +53,9 @@ class AttributeValues:
             return self._kinds.parameter_tensor()
         bindings = self._flow.reaching_attribute(node)
         if bindings:
-            return join(self._kinds.binding_value(binding, depth) for binding in bindings)
+            known = join(self._kinds.binding_value(binding, depth) for binding in bindings)
+            is_made = any(isinstance(binding.value, ast.Call) for binding in bindings)
+            return self._of_classes(node) if is_made and known.kind is Kind.UNKNOWN else known
         if self._names.qualified(node) is not None:
             return UNKNOWN
         family = [self._kinds.binding_value(one, depth) for one in self._flow.inherited_attribute(node)]
@@ -104,10 +106,15 @@ class AttributeValues:
         if kept.kind is not Kind.UNKNOWN:
             return kept
         # `self.model`, which a base class of another file keeps
-        made = self._imported.classes_of(node) if base.kind is Kind.UNKNOWN else ()
-        known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
+        known = self._of_classes(node) if base.kind is Kind.UNKNOWN else UNKNOWN
         if known.kind is Kind.UNKNOWN:
             known = self._of_base(node) if is_of_self(node) else self._of_object(node, depth)
+        return known._replace(certain=False)
+
+    def _of_classes(self, node: ast.Attribute) -> Value:
+        """What an object is whose classes other files have, such as a part that a registry gives."""
+        made = self._imported.classes_of(node)
+        known = join(item.file.kinds.instance(item.node) for item in made if isinstance(item.node, ast.ClassDef))
         return known._replace(certain=False)
 
     def _shown(self, node: ast.Attribute, base: Value, depth: int) -> Value:
