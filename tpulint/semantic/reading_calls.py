@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tpulint.semantic.kinds import Kind
 from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
 from tpulint.semantic.other_files import Definition, definition_called
 from tpulint.semantic.passed_arguments import values_given
@@ -53,40 +52,6 @@ class ReadingCalls:
             ):
                 return True
         return False
-
-    def in_front(self, boundary: ast.stmt) -> dict[ast.expr, ast.stmt]:
-        """Calls of functions of other files that read what they make of tensors, in front of a boundary, in its block.
-
-        ``acc = accuracy(output, target)``; with the statements that they stand in.
-        """
-        suite = self._index.tree.suite_of(boundary)
-        found: dict[ast.expr, ast.stmt] = {}
-        for statement in suite[: suite.index(boundary)]:
-            if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr):
-                calls = self._index.tree.nodes_in(statement, ast.Call, functions=False)
-                found.update((call, statement) for call in calls if self._is_reader(call))
-        return found
-
-    def _is_reader(self, call: ast.Call) -> bool:
-        """Whether a function of another file only computes numbers of the tensors that it is given, and reads some."""
-        index = self._index
-        given = values_given(call)
-        if not any(map(index.reads.is_on_device, given)) or index.definitions.function_called(call) is not None:
-            return False
-        if any(index.kind(value) not in (Kind.TENSOR, Kind.HOST) for value in given):
-            return False  # which may be run, or kept
-        called = definition_called(index, call)
-        if called is None or not isinstance(called.node, FUNCTIONS) or called.file.tree.class_of(called.node):
-            return False
-        tree = called.file.tree
-        if any(isinstance(one.ctx, ast.Store) for one in tree.nodes_in(called.node, ast.Attribute)):
-            return False
-        if any(tree.nodes_in(called.node, ast.Global)) or any(tree.nodes_in(called.node, ast.Yield)):
-            return False
-        inside = list(tree.nodes_in(called.node, ast.Call))
-        if any(called.file.reads.is_output(one) or definition_called(called.file, one) is not None for one in inside):
-            return False
-        return any(_fetched(called.file, one) is not None for one in inside)
 
     def _is_left_to_readers(self, loop: LoopNode, is_still: bool) -> bool:
         """Whether all that a turn records is made by functions of this file that read it, and give numbers back.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
@@ -16,7 +16,6 @@ from tpulint_rules.host_sync._device_values import keep_on_device
 from tpulint_rules.host_sync._inner_turns import fetched_behind
 from tpulint_rules.host_sync._kept_tensors import HELD, give_tensor, hold, kept_in_place, return_tensor
 from tpulint_rules.host_sync._moved_branches import moved_with_condition
-from tpulint_rules.host_sync._reading_calls import read_in_calls, reading_calls
 from tpulint_rules.host_sync._shown_less import show_less
 from tpulint_rules.host_sync._summed_reads import summed
 from tpulint_rules.host_sync._there_and_back import there_and_back
@@ -39,10 +38,7 @@ def step_reads(ctx: FileContext, hows: tuple[How, ...]) -> Iterator[Finding]:
     for loop in (*index.steps, *index.steps_called):
         costly = list(costly_reads(ctx, loop, taken))
         others = [read for read, _, kept in costly if kept is None]
-        calls = reading_calls(ctx, loop)
-        together = {**fetched_behind(ctx, loop, others), **_move_together(ctx, loop, others, calls)}
-        if How.COPY in hows:
-            yield from read_in_calls(ctx, calls, together)
+        together = {**fetched_behind(ctx, loop, others), **_move_together(ctx, loop, others)}
         for read, pace, kept in costly:
             if read.how in hows:
                 fix = kept or there_and_back(ctx, read) or together.get(read.node) or _held_back(ctx, read, loop)
@@ -155,33 +151,28 @@ def _finding(ctx: FileContext, read: Read, pace: Pace, loop: Step, fix: FixBuild
     )
 
 
-def _move_together(
-    ctx: FileContext, loop: Step, reads: list[Read], calls: Mapping[ast.expr, ast.stmt]
-) -> dict[ast.expr, FixBuilder]:
+def _move_together(ctx: FileContext, loop: Step, reads: list[Read]) -> dict[ast.expr, FixBuilder]:
     """One fix for each boundary, for all statements with these reads that can move behind it: they keep their order."""
     boundaries = ctx.index.boundaries
     boundary = boundaries.sync_of(loop)
-    if boundary is None or not (reads or calls):
+    if boundary is None or not reads:
         return {}
     others = [item for item in map(boundaries.sync_at, loop.boundaries) if item not in (None, boundary)]
-    fixes = [_moved_behind(ctx, loop, reads, calls, item) for item in (boundary, *others) if item is not None]
+    fixes = [_moved_behind(ctx, loop, reads, item) for item in (boundary, *others) if item is not None]
     return {node: fix for found in fixes for node, fix in found.items()}
 
 
-def _moved_behind(
-    ctx: FileContext, loop: Step, reads: list[Read], calls: Mapping[ast.expr, ast.stmt], boundary: ast.Expr
-) -> dict[ast.expr, FixBuilder]:
+def _moved_behind(ctx: FileContext, loop: Step, reads: list[Read], boundary: ast.Expr) -> dict[ast.expr, FixBuilder]:
     deferrals = ctx.index.deferrals
     deciding = [read for read in deferrals.reads_of(loop) if read.use is Use.BRANCH]
     found = {read.node: _statement_beside(ctx.index, read, boundary) for read in (*reads, *deciding)}
-    found.update(calls)
     statements = {statement for statement in found.values() if statement is not None}
     moved = deferrals.movable(sorted(statements, key=ctx.index.span), boundary)
     if not moved:
         return {}
     fix = ctx.fix("Move behind the step boundary", Applicability.UNSAFE, MOVED, Scope.EXPRESSION)
     fix.move_behind(moved, boundary)
-    return {node: fix for node in (*(read.node for read in reads), *calls) if found[node] in moved}
+    return {read.node: fix for read in reads if found[read.node] in moved}
 
 
 def _held_back(ctx: FileContext, read: Read, loop: Step) -> FixBuilder | None:
