@@ -137,6 +137,9 @@ class ProcessGroups:
             return False
         if join.hides_arguments or "store" in join.given or self._index.mentions(KNOWS_XLA, "xla"):
             return False
+        others = [origin.node for other in self.joins if other is not join for origin in other.backends]
+        if any(map(self.is_nccl, others)):
+            return False  # it is for machines without NCCL: `if os.name == "nt":`
         return self._wraps_on_device or any(group._wraps_on_device for group in self._groups_around)
 
     @cached_property
