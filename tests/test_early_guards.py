@@ -103,6 +103,17 @@ def test_guards_that_stay(tmp_path: Path, guard: str) -> None:
     assert "loss_value" not in fixed and indent(guard.partition("\n")[0], " " * 8) in fixed
 
 
+def test_what_numpy_asks_of_the_norm_of_gradients_is_read_behind_the_boundary(tmp_path: Path) -> None:
+    """The norm is a tensor of the device, which NumPy refuses; it was a number of Python in older versions of torch."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    clip = "norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+    _, fixed = _fixed(folder, clip + 'if np.isnan(norm):\n    print("no number")')
+    assert "torch_xla.sync()\n        norm_value = norm.item()\n        if np.isnan(norm_value):\n" in fixed
+    _, others = _fixed(tmp_path, "if np.isnan(output):\n    raise ValueError")
+    assert "if np.isnan(output):" in others, "which is no number"
+
+
 def test_a_number_is_read_once_for_all(tmp_path: Path) -> None:
     guard = "if not math.isfinite(loss.item()):\n    print(loss.item())\n    sys.exit(1)"
     _, fixed = _fixed(tmp_path, guard, "print(loss.item())")

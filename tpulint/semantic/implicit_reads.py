@@ -253,6 +253,10 @@ class ImplicitReads:
         is_list = isinstance(node, ast.Call) and self._names.qualified(node.func) in LISTS
         return node.args[0] if is_list and isinstance(node, ast.Call) and len(node.args) == 1 else node
 
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether something is one number on the device, whatever holds it."""
+        return self._kinds.is_on_device(node) and self._dimensions_of(node) == 0
+
     def _is_certain(self, node: ast.expr) -> bool:
         if isinstance(node, _DISPLAYS):
             return False

@@ -23,6 +23,8 @@ COPIES = ("item", "tolist", "cpu", "numpy")
 CASTS = ("builtins.float", "builtins.int", "builtins.bool", "builtins.complex")
 _TEXTS = ("builtins.str", "builtins.repr", "builtins.format", "builtins.print")
 _LOG_METHODS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+_ASKING = ("numpy.isnan", "numpy.isinf", "numpy.isfinite")
+"""What NumPy is asked about one number, as of the norm of gradients that was a number of Python in older torch."""
 _NO_LOGS = ("torch.", "math.", "numpy.", "labml.tracker.")
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 _WRITER_METHODS = frozenset({
@@ -235,6 +237,8 @@ class Reads:
             for item in call.args:
                 if self.is_on_device(item):
                     yield self._read(call if name in CASTS else item, item, How.CAST)
+        elif name in _ASKING and call.args and self._implicit.is_number(call.args[0]):
+            yield self._read(call.args[0], call.args[0], How.CAST)
         elif name in _COMPARISONS:
             for item in call.args[:2]:
                 if self.is_on_device(item):
