@@ -87,7 +87,8 @@ def test_no_step_boundary() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"devices": ("cpu",)}, "holds only parameters on cpu"),
+        ({"devices": ("cpu",), "with_gradient": 0, "changed": 0}, "holds only parameters on cpu"),
+        ({"devices": ("cpu",), "with_gradient": 1}, "holds only parameters on cpu"),
         ({"devices": ("cpu", "xla")}, "holds some parameters on cpu"),
         ({"with_gradient": 0}, "never saw a gradient"),
         ({"changed": 0}, "do not change"),
@@ -99,7 +100,9 @@ def test_optimizer_that_trains_nothing(changes: dict[str, object], words: str) -
     assert failure.kind == "optimizer" and words in failure.text
 
 
-@pytest.mark.parametrize("changes", [{}, {"changed": None}, {"changed": 1}, {"with_gradient": 1}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"changed": None}, {"changed": 1}, {"with_gradient": 1}, {"devices": ("cpu",)}]
+)
 def test_optimizer_that_trains_something(changes: dict[str, object]) -> None:
     assert kinds(recorded(boundary(1), optimizers=(SGD._replace(**changes),))) == []
 

@@ -98,7 +98,7 @@ def _training(process: ProcessRecords) -> Iterator[Failure]:
 def _optimizer(optimizer: Optimizer) -> Iterator[Failure]:
     name = f"the optimizer ({optimizer.kind}, {optimizer.parameters} parameters)"
     elsewhere = [device for device in optimizer.devices if device != "xla"]
-    if elsewhere:
+    if elsewhere and not _trains_on_the_host(optimizer):
         mixed = "some" if "xla" in optimizer.devices else "only"
         yield Failure(
             "optimizer",
@@ -109,6 +109,11 @@ def _optimizer(optimizer: Optimizer) -> Iterator[Failure]:
         yield Failure("optimizer", f"{name} never saw a gradient: it does not hold the parameters that the model uses")
     elif optimizer.changed == 0:
         yield Failure("optimizer", f"the parameters of {name} do not change")
+
+
+def _trains_on_the_host(optimizer: Optimizer) -> bool:
+    """Whether all of its parameters were left there on purpose, such as the temperature of an agent: all of them train."""
+    return "xla" not in optimizer.devices and optimizer.with_gradient == optimizer.parameters and bool(optimizer.changed)
 
 
 def _settling(recording: Recording, compiled: Sequence[Compilation]) -> Iterator[Failure]:
