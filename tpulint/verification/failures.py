@@ -112,8 +112,10 @@ def _optimizer(optimizer: Optimizer) -> Iterator[Failure]:
 
 
 def _trains_on_the_host(optimizer: Optimizer) -> bool:
-    """Whether all of its parameters were left there on purpose, such as the temperature of an agent: all of them train."""
-    return "xla" not in optimizer.devices and optimizer.with_gradient == optimizer.parameters and bool(optimizer.changed)
+    """Whether its parameters were left there on purpose, as the temperature of an agent is: all of them train."""
+    return (
+        "xla" not in optimizer.devices and optimizer.with_gradient == optimizer.parameters and bool(optimizer.changed)
+    )
 
 
 def _settling(recording: Recording, compiled: Sequence[Compilation]) -> Iterator[Failure]:
