@@ -45,8 +45,20 @@ def builds_optimizer(ctx: FileContext, call: ast.Call) -> bool:
         return ctx.index.kind(call) is Kind.OPTIMIZER
     if found is not None or ctx.index.definitions.class_called(call) is not None:
         return ctx.index.kind(call) is Kind.OPTIMIZER
+    if _is_given_classes(ctx.index, call):
+        return True
     # A function of this file that builds one is looked into where it does.
     return ctx.index.definitions.function_called(call) is None and is_called_optimizer(ctx.index, call)
+
+
+def _is_given_classes(index: SemanticIndex, call: ast.Call) -> bool:
+    """``build(torch.optim, name, net.parameters())``, of a function that chooses among the classes of the module."""
+    given = (*call.args, *(item.value for item in call.keywords))
+    return any(index.qualified_name(item) == OPTIMIZERS for item in given) and any(
+        isinstance(part, ast.Call) and gives_parameters(part)
+        for item in given
+        for part in (item, *index.tree.inside(item))
+    )
 
 
 def _is_asked_of_module(index: SemanticIndex, call: ast.Call, found: Definition) -> bool:

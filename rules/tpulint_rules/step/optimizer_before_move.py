@@ -13,6 +13,7 @@ from tpulint.semantic.device_sites import devices_given
 from tpulint.semantic.moves import Move
 from tpulint.semantic.other_files import Definition
 from tpulint.semantic.torch_facts import COPIES
+from tpulint_rules.step._built_by_base import built_by_base
 from tpulint_rules.step._built_optimizers import Taken, adds_to_optimizer, builds_optimizer, taken_for
 from tpulint_rules.step._built_together import built_together
 from tpulint_rules.step._handed_parts import parts_handed
@@ -93,8 +94,8 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             builders.add(builder.node)
             fix = keep_parameters(ctx, move.call, made_in=(builder.file,))
             yield ctx.finding(move.call, message, fix, certainty=Certainty.LIKELY)
-        elif move not in told and (giver := built_together(ctx.index, move)) is not None:
-            name = giver.node.name if isinstance(giver.node, FUNCTIONS) else ""
+        elif move not in told and (giver := _giver(ctx, move)) is not None:
+            name = giver.node.name if isinstance(giver.node, (*FUNCTIONS, ast.ClassDef)) else ""
             message = (
                 f"`{short(ctx.text(move.module))}` moves to the device after `{name}` built its optimizer: on XLA a "
                 "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
@@ -110,6 +111,11 @@ def check(ctx: FileContext) -> Iterator[Finding]:
                 "move makes new parameters, and the optimizer keeps the old ones, so that the model never trains"
             )
             yield ctx.finding(optimizer, message, keep_parameters(ctx), certainty=Certainty.LIKELY)
+
+
+def _giver(ctx: FileContext, move: Move) -> Definition | None:
+    """Who has built the optimizer of what moves elsewhere: what gave both, or the base class of what moves it."""
+    return built_together(ctx.index, move) or built_by_base(ctx.index, move)
 
 
 def _finding(
