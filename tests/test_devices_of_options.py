@@ -137,3 +137,39 @@ def test_a_setting_of_a_file_without_torch(tmp_path: Path, given: str, is_told: 
     tpulint("--select", "TPU001", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
     fixed = (tmp_path / "settings.py").read_text()
     assert ('self.image_device = "xla"' in fixed, "import torch_xla" in fixed) == (is_told, is_told)
+
+
+NUMBERED = """\
+import argparse
+import torch
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", type=int, default=0)
+    parser.add_argument("--start")
+    args = parser.parse_args()
+    args.gpu = torch.device("cuda", args.gpu)
+    return args
+
+
+def main():
+    args = parse()
+    net = torch.nn.Linear(4, 4).to(args.gpu)
+    net.load_state_dict(torch.load(args.start, map_location=args.gpu))
+    return net
+"""
+
+
+def test_a_device_that_takes_the_place_of_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "main.py"
+    path.write_text(NUMBERED)
+    tpulint("check", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    ported = path.read_text()
+    assert "args.gpu = torch_xla.device()" in ported
+    assert ".to(args.gpu)" in ported, "which is the device by now"
+    assert 'torch.load(args.start, map_location="cpu")' in ported
+    assert tpulint("check", ".", cwd=tmp_path).status == 0
+    path.write_text(NUMBERED.replace("    args.gpu = torch", "    if args.start:\n        args.gpu = torch"))
+    tpulint("check", "--fix", "--unsafe-fixes", ".", cwd=tmp_path)
+    assert ".to(torch_xla.device())" in path.read_text(), "which may be the number still"

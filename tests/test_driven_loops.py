@@ -809,6 +809,7 @@ def test_operations_on_the_host(tmp_path: Path) -> None:
             drawn = bounded.rsample() + free.rsample()  # TPU135
             loss = either.log_prob(drawn).mean() - free.entropy().mean() - bounded.mean.mean()
             loss = loss + torch.cdist(out, x).mean()  # TPU135
+            loss = loss + torch.pdist(out).mean()  # TPU135
             loss = loss + torch.special.entr(out.exp()).sum()  # TPU135
             optimizer.zero_grad()
             loss.backward()

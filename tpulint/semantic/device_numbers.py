@@ -221,7 +221,14 @@ class DeviceNumbers:
 
     def _is_device_value(self, node: ast.expr) -> bool:
         derived = self._flow.derives(node) or self._index.xla_devices.is_device(node)
-        return derived or self._index.kind(node) is Kind.DEVICE
+        return derived or self._index.kind(node) is Kind.DEVICE or self._is_made_device(node)
+
+    def _is_made_device(self, node: ast.expr) -> bool:
+        """Whether a device always takes the place of the number: ``args.gpu = torch.device("cuda", args.gpu)``."""
+        stored = self._flow.variables.stores(node) if isinstance(node, ast.Attribute) else []
+        made = [value for value in stored if isinstance(value, ast.Call) and self._index.kind(value) is Kind.DEVICE]
+        above = (self._tree.parents[self._index.statement_of(value)] for value in made)
+        return any(isinstance(one, (*FUNCTIONS, ast.Module)) for one in above)
 
     def _device_number(self, node: ast.expr) -> ast.expr | None:
         """The value of a variable that is called a device and only used as one: ``device = rank % device_count()``."""

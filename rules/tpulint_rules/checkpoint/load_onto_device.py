@@ -151,7 +151,7 @@ def _goes_to_device(ctx: FileContext, place: ast.expr) -> bool | None:
             return None  # of another file, which gives it the host, or what is not known
     certain = ctx.index.moves.is_device(place)
     if certain is False:
-        if _is_numbered(ctx, place):
+        if _is_numbered(ctx, place) or _holds_made_device(ctx, place):
             return True
         # what tensors are moved to elsewhere in the file is a device
         text = ctx.text(place)
@@ -176,6 +176,12 @@ def _is_numbered(ctx: FileContext, place: ast.expr) -> bool:
     given = [device_argument(call) for call in calls if ctx.index.qualified_name(call.func) == "torch.device"]
     is_number = ctx.index.devices.indices.is_number
     return len(given) == len(made) > 0 and all(item is not None and is_number(item) for item in given)
+
+
+def _holds_made_device(ctx: FileContext, place: ast.expr) -> bool:
+    """Whether a device is put under the name anywhere in the file: ``args.gpu = torch.device("cuda", args.gpu)``."""
+    stored = ctx.index.devices.flow.variables.stores(place) if isinstance(place, ast.Attribute) else []
+    return any(isinstance(value, ast.Call) and ctx.index.moves.is_device(value) is True for value in stored)
 
 
 def _is_host_by_default(parameter: Binding) -> bool:

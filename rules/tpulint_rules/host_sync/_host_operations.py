@@ -101,7 +101,9 @@ SPECIAL = frozenset({
 """Functions of torch.special."""
 OF_SPARSE = frozenset({"mm"})
 """Functions of torch.sparse, of dense tensors: an XLA device has no others."""
-BACKWARD = frozenset({"torch.cdist", "torch.logit", "torch.nn.functional.glu", "torch.nn.functional.pdist"})
+BACKWARD = frozenset(
+    {"torch.cdist", "torch.logit", "torch.nn.functional.glu", "torch.nn.functional.pdist", "torch.pdist"}
+)
 """Functions whose gradient alone is computed on the host."""
 BACKWARD_LAYERS = frozenset({"GLU"})
 WRAPPERS = {
