@@ -48,6 +48,7 @@ from tpulint_runtime.segments import (
     segment_starts,
     shifted_labels,
 )
+from tpulint_runtime.shared_buffers import renew_tensors
 from tpulint_runtime.shared_norms import synchronize_batch_norms
 from tpulint_runtime.ties import keep_ties
 from tpulint_runtime.unpadding import unpad
@@ -116,6 +117,7 @@ __all__ = [
     "plan_shards",
     "print_once",
     "reduce_gradients",
+    "renew_tensors",
     "run_padded",
     "segment_mask",
     "segment_starts",

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from tpulint_runtime import renew_tensors
 from tpulint_runtime.backend import XlaBackend
 from tpulint_runtime.loop import Loop
 
@@ -176,3 +178,106 @@ def test_moving_averages_begin_from_weights_of_the_host_or_a_product() -> None:
 def test_moving_averages_loaded_from_the_device_fail() -> None:
     with pytest.raises(RuntimeError, match=DELETED):
         averaged(load, XLA.device())
+
+
+class Rated(torch.nn.Module):
+    """A model with what does not change in training, as far as it is asked for."""
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+        self.norm = torch.nn.BatchNorm1d(4)
+        if "buffers" in parts:
+            self.register_buffer("rates", torch.linspace(0.1, 1, 5))
+            self.register_buffer("places", torch.arange(3))
+            self.register_buffer("mask", torch.tensor([True, False]))
+            self.register_buffer("halves", torch.ones(2, dtype=torch.bfloat16))
+            self.register_buffer("none", None)
+        if "unused" in parts:
+            self.unused = torch.nn.Linear(4, 4)
+        if "frozen" in parts:
+            self.first.requires_grad_(False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.last(self.norm(self.first(x)).relu())
+        return found
+
+
+AVERAGES: dict[str, Any] = {
+    "plain": {},
+    "moving": {"avg_fn": lambda average, value, _: 0.9 * average + 0.1 * value},
+    "moving all": {"multi_avg_fn": get_ema_multi_avg_fn(0.9), "use_buffers": True},
+}
+
+
+def train_averaged(
+    device: torch.device, part: str, average: str, is_late: bool = False, is_renewed: bool = False, every: int = 1
+) -> list[float]:
+    """All numbers of a model that was trained on a device, and of its average."""
+    torch.manual_seed(3)
+    model, batches = Rated(part).to(device), torch.randn(6, 8, 4)
+    averaged = AveragedModel(model, **AVERAGES[average])
+    optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=0.1)
+    for step, batch in enumerate(batches):
+        (model(batch.to(device)).square().mean() / every).backward()
+        if step % every == every - 1:
+            optimizer.step()
+            optimizer.zero_grad()
+        if is_late:
+            XLA.sync()
+        if is_renewed:
+            renew_tensors(model)
+        averaged.update_parameters(model)
+        XLA.sync()
+    states = (model.state_dict(), averaged.module.state_dict())
+    return [
+        number
+        for state in states
+        for name, value in state.items()
+        if "running_var" not in name  # torch_xla divides by another count, see `divide_norms`
+        for number in value.cpu().double().flatten().tolist()
+    ]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize(
+    ("part", "average"),
+    [("frozen", "plain"), ("frozen", "moving"), ("unused", "moving all"), ("buffers", "moving all")],
+)
+def test_what_stays_as_it_is_deletes_itself_by_its_average_unless_renewed(
+    part: str, average: str, is_late: bool
+) -> None:
+    XLA.device()
+    with pytest.raises(RuntimeError, match=DELETED):
+        train_averaged(XLA.device(), part, average, is_late)
+    expected = train_averaged(torch.device("cpu"), part, average, is_renewed=True)  # which changes nothing there
+    assert expected == train_averaged(torch.device("cpu"), part, average)
+    found = train_averaged(XLA.device(), part, average, is_late, is_renewed=True)
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_weights_that_wait_for_their_update_are_renewed_too() -> None:
+    XLA.device()
+    with pytest.raises(RuntimeError, match=DELETED):
+        train_averaged(XLA.device(), "", "plain", every=3)
+    expected = train_averaged(torch.device("cpu"), "", "plain", every=3)
+    found = train_averaged(XLA.device(), "", "plain", is_renewed=True, every=3)
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize(("part", "average"), [("", "plain"), ("", "moving all"), ("buffers", "moving")])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_each_step_changes_is_averaged_as_it_is(part: str, average: str, is_late: bool) -> None:
+    """The statistics of batch normalisations among it; buffers that are only copied."""
+    XLA.device()
+    expected = train_averaged(torch.device("cpu"), part, average)
+    found = train_averaged(XLA.device(), part, average, is_late)
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_between_a_forward_pass_and_its_backward_pass_tensors_may_be_renewed() -> None:
+    model = Rated("frozen").to(XLA.device())
+    loss = model(torch.ones(3, 4).to(XLA.device())).sum()
+    renew_tensors(model)
+    loss.backward()
+    assert model.last.weight.grad is not None and not model.last.weight.grad.isnan().any().cpu()
