@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tpulint.semantic.averaged_models import AveragedModels
     from tpulint.semantic.batch_makers import BatchMakers
     from tpulint.semantic.batch_measures import BatchMeasures
     from tpulint.semantic.batched_reads import BatchedReads
@@ -239,6 +240,9 @@ class Topics:
 
     kept_states: KeptStates = topic()
     """Weights kept on the device, and loaded again and again."""
+
+    averaged_models: AveragedModels = topic()
+    """Averages of models, and what they share with them."""
 
     # ---------------------------------------------------------------- what differs from turn to turn
 

@@ -70,7 +70,7 @@ def _explained(error: str) -> str:
 _DELETED = ("buffer->IsDeleted()", "deleted or donated buffer", "Trying to access XLA data for tensor")
 _SHARED_BUFFER = (
     "Such a tensor was copied into another one (`a.copy_(b)`, `load_state_dict`), which shares its buffer and was then "
-    "updated in place: keep the copy on the host, see `tpulint rule TPU322`"
+    "updated in place: keep the copy on the host, see `tpulint rule TPU322`, and TPU325 for averages of models"
 )
 
 
