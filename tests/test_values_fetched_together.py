@@ -448,6 +448,26 @@ def test_elements_of_what_a_call_returns_may_be_missing(condition: str, together
     assert ("torch.stack((parts[0].mean(), parts[-1].mean()))" in port(text).text) is together
 
 
+@pytest.mark.parametrize(("condition", "together"), [("turn % 10 == 0", True), ("args.both", False)])
+@pytest.mark.parametrize("made", ["model(x.to(device), args.both)", "wrapped(x.to(device))"])
+def test_keys_of_what_a_model_gives_may_be_missing(condition: str, together: bool, made: str) -> None:
+    """`out["aux"]` is in the dict only where an option asks for it: the port raised KeyError."""
+    text = SETUP + dedent(
+        f"""
+        wrapped = torch.nn.DataParallel(model)
+        for turn, (x, y) in enumerate(loader):
+            out = {made}
+            loss = out["loss"].mean()
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            if {condition}:
+                print(out["main"].mean().item(), out["aux"].mean().item())
+        """
+    )
+    assert ("step_values" in port(text).text) is together
+
+
 NESTED = """
 for turn, (x, y) in enumerate(loader):
     output = model(x.to(device))

@@ -77,7 +77,8 @@ def raises_of_none(read: Read) -> bool:
 def _is_there(index: SemanticIndex, element: ast.Subscript, boundary: ast.stmt, trusts_calls: bool) -> bool:
     """Whether a list or dict holds an element in every turn: ``logs["aux"]`` may be put in by some turns only."""
     container, key = element.value, element.slice
-    if index.is_device_tensor(container) and (trusts_calls or index.value(container).certain):
+    is_of_dict = isinstance(key, ast.Constant) and isinstance(key.value, str)  # what a module gives may be one
+    if index.is_device_tensor(container) and (trusts_calls or (index.value(container).certain and not is_of_dict)):
         return True
     bindings = index.flow.bindings_of(container)
     if bindings and all(_holds(index, binding, key, trusts_calls) for binding in bindings):
