@@ -34,6 +34,27 @@ def test_words_that_any_program_may_hold_wait_for_pytorch() -> None:
     assert applicable(f"import torch\n{text}", "python", EVERY, CATALOGUE, called=False)
 
 
+TRAINING = """\
+for x, y in loader:
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("framework", ["import paddle", "from jittor import nn", "import mindspore as ms"])
+def test_programs_of_other_frameworks_are_none_of_pytorch(framework: str) -> None:
+    """Be it that they take a model from a file of the project that has the name of one of PyTorch."""
+    text = f"{framework}\nfrom model import model, criterion\n\n{TRAINING}"
+    for called in (False, True):
+        assert applicable(text, "python", EVERY, CATALOGUE, called=called) == ()
+        both = f"import torch\n{text}"
+        assert "TPU301" in {rule.code for rule in applicable(both, "python", EVERY, CATALOGUE, called=called)}
+    assert applicable(f"# as in {framework}\nimport torch\n{TRAINING}", "python", EVERY, CATALOGUE, called=False)
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

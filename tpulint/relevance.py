@@ -35,6 +35,9 @@ _ABOUT_PYTORCH = "01234567"
 """First digits of the codes of our rules about PyTorch; the others wait for names of libraries and of variables."""
 _GIVES_PARAMETERS = (".parameters()", "optimizer(")
 """Words of files that build an optimizer."""
+_OTHER_FRAMEWORKS = ("paddle", "jittor", "mindspore", "oneflow", "megengine", "mxnet")
+_IMPORTS_ANOTHER = rf"(?m)^\s*(?:import|from)\s+(?:{'|'.join(_OTHER_FRAMEWORKS)})\b"
+_IMPORTS_TORCH = r"(?m)^\s*(?:import|from)\s+(?:torch|lightning|pytorch_lightning|accelerate)"
 _NAMES_DEVICE = ('"cuda', "'cuda", '"xla', "'xla", "torch_xla")
 """A device by its name, before a port and after it: what a fix has written must not cut a file off from the others."""
 _WORDS_OF_TENSORS = ("torch", ".item()", ".cpu()", ".numpy()", ".tolist()")
@@ -147,6 +150,16 @@ def uses_imports(source: SourceFile) -> bool:
     )
 
 
+def is_of_another_framework(text: str) -> bool:
+    """Whether a file computes with another framework alone, of which much is called as it is in PyTorch.
+
+    Whatever other files of the project it names, or has the names of: its tensors are none of PyTorch.
+    """
+    if not any(word in text for word in _OTHER_FRAMEWORKS):
+        return False
+    return re.search(_IMPORTS_ANOTHER, text) is not None and re.search(_IMPORTS_TORCH, text) is None
+
+
 def has_functions(text: str) -> bool:
     """Whether a file defines functions that may have to do with tensors."""
     return "def " in text and any(word in text for word in _WORDS_OF_TENSORS)
@@ -160,7 +173,9 @@ def applicable(text: str, language: str, settings: Settings, catalogue: Catalogu
     holds tensors, whose loops may run the steps of other files, or a file that holds what a loader deals out.
     """
     rules = _in_language(catalogue.select(settings), language)
-    if language == PYTHON and not called and not any(word in text for word in _WORDS_OF_THE_FIELD):
+    if language == PYTHON and is_of_another_framework(text):
+        rules = tuple(rule for rule in rules if not rule.place.is_own)
+    elif language == PYTHON and not called and not any(word in text for word in _WORDS_OF_THE_FIELD):
         rules = _beyond_the_field(rules)
     present = _anchors(rules).present(text)
     may_run_steps = not (present.isdisjoint(_MAY_RUN_STEPS) or present.isdisjoint(_HOLDS_TENSORS))
