@@ -607,6 +607,43 @@ def test_evaluation_mode_of_another_module(tmp_path: Path, between: str, start: 
     agree(tmp_path, select="TPU302", train=text.replace("MARK", "  # TPU302" if is_told else ""))
 
 
+WITHIN_STEP = """\
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda")
+    net = nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def next_batch():
+        return torch.randn(8, 4).to(device), torch.randn(8, 4).to(device)
+
+    for step in range(100):
+        if step % 10 == 0:
+            net.eval()
+            total = 0.0
+            for _ in range(20):MARK
+                x, y = next_batch()
+                GUARD
+                    loss = (net(x) - y).pow(2).mean()
+                    total += loss
+            print(total / 20)
+            net.train()
+        x, y = next_batch()
+        (net(x) - y).pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        torch_xla.sync()
+    """
+
+
+@pytest.mark.parametrize(("guard", "is_told"), [("with torch.no_grad():", True), ("if True:", False)])
+def test_evaluation_in_front_of_the_step_of_the_turn(tmp_path: Path, guard: str, is_told: bool) -> None:
+    """The backward pass behind it is that of another batch."""
+    text = WITHIN_STEP.replace("GUARD", guard).replace("MARK", "  # TPU302" if is_told else "")
+    agree(tmp_path, select="TPU302", train=text)
+
+
 HEADS = """\
     import torch
     from torch import nn

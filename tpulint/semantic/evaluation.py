@@ -147,7 +147,8 @@ class Evaluation:
         tree = self._tree
         if self.batches.takes_batches(loop):
             return False
-        if self.switches.is_under_no_grad(loop) and not has_few_turns(tree, self._names, loop):
+        is_quiet = self.switches.is_under_no_grad(loop) or self._runs_under_no_grad(loop)
+        if is_quiet and not has_few_turns(tree, self._names, loop):
             return False  # samples that are drawn for the step
         around: ast.AST = loop
         while isinstance(around, ast.stmt) and not isinstance(around, FUNCTIONS) and around not in step_loops:
@@ -337,8 +338,15 @@ class Evaluation:
         inside = self._tree.inside(loop, functions=False)
         if not any(self.switches.switches_off(node) and self._runs_within(node) for node in inside):
             return False
-        runs = filter(self.runs.is_run, self._tree.nodes_in(loop, ast.Call, functions=False))
-        return all(map(self.switches.is_under_no_grad, runs))
+        return all(map(self.switches.is_under_no_grad, self._runs_in(loop)))
+
+    def _runs_in(self, loop: LoopNode) -> list[ast.Call]:
+        return [call for call in self._tree.nodes_in(loop, ast.Call, functions=False) if self.runs.is_run(call)]
+
+    def _runs_under_no_grad(self, loop: LoopNode) -> bool:
+        """Whether each turn runs modules, all of them within a ``with torch.no_grad():`` of its own."""
+        runs = self._runs_in(loop)
+        return bool(runs) and all(map(self.switches.is_under_no_grad, runs))
 
     def _runs_within(self, block: ast.AST) -> bool:
         """Whether a block runs a module, or has a function of this file run one: ``with no_grad(): self.run(x)``."""
