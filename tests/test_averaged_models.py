@@ -228,6 +228,19 @@ def test_parts_of_a_model() -> None:
     assert not is_told(training().replace("device = ", other + "device = ", 1))
 
 
+def test_one_of_several_classes() -> None:
+    """All of them have to keep something."""
+    chosen = "Net() if small else Large()"
+    large = "class Large(Net):\n    def __init__(self):\n        super().__init__()\n        MADE\n\n\n"
+    text = (
+        training("self.half = 2").replace("Net().to(", f"({chosen}).to(").replace("device = ", large + "device = ", 1)
+    )
+    assert not is_told(text.replace("MADE", BETAS))
+    assert is_told(text.replace("MADE", "pass").replace("self.half = 2", BETAS))
+    by_name = text.replace("MADE", BETAS).replace(f"({chosen})", "{'small': Net, 'large': Large}[args.model]()")
+    assert not is_told(by_name)
+
+
 def test_the_fix() -> None:
     result = port(training(BETAS, update=f"if epoch:\n    {UPDATE}"), select=(CODE,))
     assert result.findings == ()

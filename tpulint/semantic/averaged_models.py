@@ -25,10 +25,13 @@ _MOVING = frozenset({"ema_pytorch.EMA", "ema_pytorch.ema_pytorch.EMA"})
 _UPDATES = ("update_parameters", "update")
 _PARAMETERS = ("model", "device", "avg_fn", "multi_avg_fn", "use_buffers")
 """Of ``AveragedModel``."""
+_DEPTH = 2
 _PARTS = 200
 """Classes and functions that a model is made of, as far as they are looked at."""
 _OF_TORCHVISION = r"torchvision\.models\.(?:swin_transformer\.)?swin_(v2_)?\w+\Z"
 """Models with buffers that stay: where windows lie, in integers, and in the second version in fractions as well."""
+
+_Given = dict[str, "list[tuple[SemanticIndex, ast.expr]]"]
 
 
 class SharedUpdate(NamedTuple):
@@ -113,7 +116,7 @@ class AveragedModels:
             return None
         if name == _AVERAGED:
             given = index.call_arguments.of(made, _PARAMETERS)
-            return None if given is None else self._as_given(given)
+            return None if given is None else self._as_given(self._here(given))
         called = index.definitions.class_called(made)
         owner = Definition(index, called) if called is not None else definition_called(index, made)
         return self._of_class(owner, made) if owner is not None and owner.is_class else None
@@ -127,7 +130,7 @@ class AveragedModels:
         start = method(owner, "__init__")
         if start is None:
             given = {} if made is None else self._index.call_arguments.of(made, _PARAMETERS)
-            return None if given is None else self._as_given(given)
+            return None if given is None else self._as_given(self._here(given))
         assert isinstance(start.node, FUNCTIONS)
         calls = [one for one in start.file.tree.nodes_in(start.node, ast.Call) if starts_base(one)]
         given = start.file.call_arguments.of(calls[0], _PARAMETERS) if len(calls) == 1 else None
@@ -135,27 +138,29 @@ class AveragedModels:
         outer = {} if made is None else self._index.call_arguments.of(made, names)
         if given is None or outer is None:
             return None
-        seen: dict[str, list[ast.expr]] = {}
+        seen: _Given = {}
         for name, values in given.items():
             for value in values:
                 bindings = start.file.flow.reaching(value) if isinstance(value, ast.Name) else ()
                 if len(bindings) == 1 and bindings[0].kind == "parameter":
                     default = bindings[0].value
-                    seen.setdefault(name, []).extend(
-                        outer.get(bindings[0].name) or ([] if default is None else [default])
-                    )
+                    passed = [(self._index, one) for one in outer.get(bindings[0].name, ())]
+                    seen.setdefault(name, []).extend(passed or ([] if default is None else [(start.file, default)]))
                 else:
-                    seen.setdefault(name, []).append(value)
+                    seen.setdefault(name, []).append((start.file, value))
         return self._as_given(seen)
 
-    def _as_given(self, given: dict[str, list[ast.expr]]) -> _Average | None:
-        """An ``AveragedModel`` by its arguments; None where it is kept on the host."""
-        devices = given.get("device", [])
-        if any(not is_none(one) and self._index.moves.is_device(one) is None for one in devices):
+    def _here(self, given: dict[str, list[ast.expr]]) -> _Given:
+        return {name: [(self._index, one) for one in values] for name, values in given.items()}
+
+    def _as_given(self, given: _Given) -> _Average | None:
+        """An ``AveragedModel`` by its arguments, each with its file; None where it is kept on the host."""
+        devices = given.get("device", ())
+        if any(not is_none(one) and file.moves.is_device(one) is None for file, one in devices):
             return None
-        buffers = given.get("use_buffers", [])
+        buffers = [one for _, one in given.get("use_buffers", ())]
         are_averaged = any(isinstance(one, ast.Constant) and one.value is True for one in buffers)
-        models = given.get("model", [])
+        models = [one for file, one in given.get("model", ()) if file is self._index]
         return _Average(models[0] if models else None, are_averaged, only_floats=False)
 
     # ---------------------------------------------------------------- what stays as it is
@@ -164,22 +169,35 @@ class AveragedModels:
         index = self._index
         if index.moves.stay_on_host([model]):
             return None
-        for given in filter(None, (model, average.model)):
-            for freezing in frozen_of_model(index, given, call):
+        for averaged in filter(None, (model, average.model)):
+            for freezing in frozen_of_model(index, averaged, call):
                 return f"the frozen parameters of `{index.text(freezing.whose)}`", freezing.node
-        for owner in parts_of(index, model):
-            for one in constant_buffers(owner, average.only_floats) if average.has_buffers else ():
-                return self._told(one.owner, f"the buffer `{one.name}`", one.node)
-            for one in constant_parameters(owner):
-                return self._told(one.owner, f"the parameter `{one.name}`, which needs no gradient", one.node)
-            for freezing in frozen_by_class(owner, starting_functions(owner)):
-                return self._told(owner, f"the frozen parameters of `{owner.file.text(freezing.whose)}`", freezing.node)
-        for made in index.moves.creations.of(model) if average.has_buffers else ():
-            name = index.qualified_name(made.node.func) if isinstance(made.node, ast.Call) else None
+        classes = index.imported.classes_here(model, index)
+        seen = [self._kept_by(parts_of([owner]), average) for owner in classes]
+        if seen and None not in seen:  # any of several classes that a model may be of
+            return seen[0]
+        made = [one for one in index.moves.creations.of(model) if not one.path]
+        seen = [self._kept_by(parts_of([*_classes_given(index, one.node)]), average) for one in made]
+        if seen and None not in seen:
+            return seen[0]
+        for one in made if average.has_buffers else ():
+            name = index.qualified_name(one.node.func) if isinstance(one.node, ast.Call) else None
             known = re.match(_OF_TORCHVISION, name or "")
             if known is not None and (known[1] or not average.only_floats):
                 kept = "relative_coords_table" if known[1] else "relative_position_index"
-                return f"the buffers `{kept}` of `{index.text(made.node)}`", made.node
+                return f"the buffers `{kept}` of `{index.text(one.node)}`", one.node
+        return None
+
+    def _kept_by(self, parts: list[Definition], average: _Average) -> tuple[str, ast.AST | None] | None:
+        """What one of the classes keeps as it is that a model and its parts are of."""
+        for owner in parts:
+            for one in constant_buffers(owner, average.only_floats) if average.has_buffers else ():
+                return self._told(owner, f"the buffer `{one.name}`", one.node)
+            for one in constant_parameters(owner):
+                return self._told(owner, f"the parameter `{one.name}`, which needs no gradient", one.node)
+            for freezing in frozen_by_class(owner, starting_functions(owner)):
+                whose = owner.file.text(freezing.whose)
+                return self._told(owner, f"the frozen parameters of `{whose}`", freezing.node)
         return None
 
     def _told(self, owner: Definition, what: str, node: ast.AST) -> tuple[str, ast.AST | None]:
@@ -187,10 +205,10 @@ class AveragedModels:
         return f"{what} of `{name}`", node if owner.file is self._index else None
 
 
-def parts_of(index: SemanticIndex, model: ast.expr) -> list[Definition]:
-    """The classes of the project that a model and its parts are of, as far as they are seen."""
+def parts_of(owners: list[Definition]) -> list[Definition]:
+    """The classes of the project that modules of these and their parts are of, as far as they are seen."""
     found: dict[ast.AST, Definition] = {}
-    waiting = [*_classes_given(index, model, 0)]
+    waiting = [*owners]
     seen: set[ast.AST] = set()
     while waiting and len(seen) < _PARTS:
         one = waiting.pop(0)
@@ -210,14 +228,17 @@ def parts_of(index: SemanticIndex, model: ast.expr) -> list[Definition]:
     return [*found.values()]
 
 
-def _classes_given(index: SemanticIndex, node: ast.expr, depth: int) -> Iterator[Definition]:
-    """The classes of a value, and those of what it was made of: ``Diffusion(UNet(8))``, ``nn.Sequential(UNet(8))``."""
-    yield from index.imported.classes_here(node, index)
-    for made in index.moves.creations.of(node) if depth < 3 else ():
-        if isinstance(made.node, ast.Call) and not made.path:
-            for given in values_given(made.node):
-                if not isinstance(given, ast.Constant | ast.Starred):
-                    yield from _classes_given(index, given, depth + 1)
+def _classes_given(index: SemanticIndex, made: ast.AST, depth: int = 0) -> Iterator[Definition]:
+    """The classes of what something is made of: ``Diffusion(UNet(8))``, ``nn.Sequential(UNet(8), Head())``."""
+    for given in values_given(made) if isinstance(made, ast.Call) else ():
+        if isinstance(given, ast.Constant | ast.Starred):
+            continue
+        classes = index.imported.classes_here(given, index)
+        if len(classes) == 1:
+            yield from classes
+        for one in index.moves.creations.of(given) if depth < _DEPTH else ():
+            if not one.path:
+                yield from _classes_given(index, one.node, depth + 1)
 
 
 def _made_or_run(file: SemanticIndex, call: ast.Call) -> Iterator[Definition]:

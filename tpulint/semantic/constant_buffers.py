@@ -28,10 +28,7 @@ _DEPTH = 3
 class ConstantTensor(NamedTuple):
     """A tensor that a class makes where its objects are made, and that nothing writes to."""
 
-    owner: Definition
     name: str
-    kind: str
-    """``buffer`` or ``parameter``."""
     node: ast.AST
     """What makes it."""
 
@@ -43,7 +40,7 @@ def constant_buffers(owner: Definition, floating: bool) -> Iterator[ConstantTens
         for name, call, value in _registered(owner.file, function):
             holds_floats = not floating or not _may_be_integer(owner.file, value, 0)
             if holds_floats and not _is_written(owner, name, starts):
-                yield ConstantTensor(owner, name, "buffer", call)
+                yield ConstantTensor(name, call)
 
 
 def constant_parameters(owner: Definition) -> Iterator[ConstantTensor]:
@@ -58,7 +55,7 @@ def constant_parameters(owner: Definition) -> Iterator[ConstantTensor]:
         if not given or not isinstance(given[0], ast.Constant) or given[0].value is not False:
             continue
         if target is not None and is_of_self(target) and not _is_written(owner, target.attr, starts):
-            yield ConstantTensor(owner, target.attr, "parameter", call)
+            yield ConstantTensor(target.attr, call)
 
 
 def starting_functions(owner: Definition) -> list[FunctionNode]:
