@@ -355,3 +355,30 @@ def test_a_trainer_that_keeps_its_average(tmp_path: Path) -> None:
     agree(tmp_path, CODE, network=NETWORK, trainer=TRAINER, main=main)
     assert tpulint("--fix", "--unsafe-fixes", "--select", CODE, ".", cwd=tmp_path).status == 0
     assert "renew_tensors(self.ema.model)\n" in (tmp_path / "trainer.py").read_text()
+
+
+HOOKED = """
+    import lightning
+    import torch
+    from network import Diffusion
+    from torch.optim.swa_utils import AveragedModel
+
+    class Task(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = Diffusion(9)
+            self.average = AveragedModel(self.model, use_buffers=True)
+
+        def training_step(self, batch, at):
+            return self.model(batch).mean()
+
+        def on_train_batch_end(self, outputs, batch, at):
+            self.average.update_parameters(self.model)  # TPU325
+
+        def on_fit_end(self):
+            self.average.update_parameters(self.model)
+    """
+
+
+def test_hooks_of_a_framework(tmp_path: Path) -> None:
+    agree(tmp_path, CODE, network=NETWORK, task=HOOKED)

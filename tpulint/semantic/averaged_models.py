@@ -69,7 +69,7 @@ class AveragedModels:
         if index.is_program and not index.kinds.mentions_device:
             return
         for call, receiver in index.method_calls(*_UPDATES):
-            if index.paces.of(call) not in (Pace.STEP, Pace.LOG_INTERVAL, Pace.EPOCH) or self._is_renewed(call):
+            if not self._is_repeated(call) or self._is_renewed(call):
                 continue
             averages = self._averages(receiver, call)
             for average in averages:
@@ -79,6 +79,12 @@ class AveragedModels:
                     name = index.text(call.args[0]) if call.args else f"{index.text(receiver)}.model"
                     yield SharedUpdate(call, receiver, name, *found)
                     break
+
+    def _is_repeated(self, call: ast.Call) -> bool:
+        """Whether a training makes an update again and again: in its loops, or in a hook of a framework."""
+        hooks = [hook.function for hook in self._index.kinds.hooks.all]
+        in_hook = self._index.function_of(call) in hooks
+        return in_hook or self._index.paces.of(call) in (Pace.STEP, Pace.LOG_INTERVAL, Pace.EPOCH)
 
     def _is_renewed(self, call: ast.Call) -> bool:
         """Whether the function of an update has the model renewed."""
@@ -194,15 +200,15 @@ class AveragedModels:
             for one in constant_buffers(owner, average.only_floats) if average.has_buffers else ():
                 return self._told(owner, f"the buffer `{one.name}`", one.node)
             for one in constant_parameters(owner):
-                return self._told(owner, f"the parameter `{one.name}`, which needs no gradient", one.node)
+                return self._told(owner, f"the parameter `{one.name}`", one.node, ", which needs no gradient")
             for freezing in frozen_by_class(owner, starting_functions(owner)):
                 whose = owner.file.text(freezing.whose)
                 return self._told(owner, f"the frozen parameters of `{whose}`", freezing.node)
         return None
 
-    def _told(self, owner: Definition, what: str, node: ast.AST) -> tuple[str, ast.AST | None]:
+    def _told(self, owner: Definition, what: str, node: ast.AST, behind: str = "") -> tuple[str, ast.AST | None]:
         name = getattr(owner.node, "name", "")
-        return f"{what} of `{name}`", node if owner.file is self._index else None
+        return f"{what} of `{name}`{behind}", node if owner.file is self._index else None
 
 
 def parts_of(owners: list[Definition]) -> list[Definition]:

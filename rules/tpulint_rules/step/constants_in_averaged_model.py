@@ -21,7 +21,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
             fix.give_up()
         yield ctx.finding(
             update.call,
-            f"no step changes {update.reason}: on XLA its copy in the average shares its memory, and the next update "
+            f"no step changes {update.reason}; on XLA its copy in the average shares its memory, and the next update "
             "deletes it",
             fix,
             certainty=Certainty.LIKELY,
