@@ -79,6 +79,12 @@ CASES = (
         because="prints one number, at the end; all batches have one size",
     ),
     Case(
+        SCRIPTS / "averaged_denoiser.py",
+        transfers_per_step=0.0,
+        because="prints one number, at the end; the count of averages stays on the host",
+        prints_alike=True,
+    ),
+    Case(
         SCRIPTS / "numpy_gan.py",
         transfers_per_step=1.1,
         because="prints two losses and an accuracy in every step, fetched together; the counter lags behind by a step",
