@@ -357,6 +357,73 @@ def test_a_trainer_that_keeps_its_average(tmp_path: Path) -> None:
     assert "renew_tensors(self.ema.model)\n" in (tmp_path / "trainer.py").read_text()
 
 
+FREEZING = """
+    from torch import nn
+
+    def freeze(part):
+        for parameter in part.parameters():
+            parameter.requires_grad = False
+
+    def choose(part, learns):
+        for parameter in part.parameters():
+            parameter.requires_grad = learns
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def freeze(self):
+            self.first.requires_grad_(False)
+
+        def hold(self):
+            self.last.requires_grad_(False)
+
+        def let_go(self):
+            self.last.requires_grad_(True)
+    """
+CALLING = """
+    import torch
+    from freezing import Encoder, choose, freeze
+    from torch.optim.swa_utils import AveragedModel
+
+    model, other = Encoder().cuda(), Encoder().cuda()
+    CALL
+    average = AveragedModel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).mean().backward()
+        optimizer.step()
+        average.update_parameters(model)
+    """
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("freeze(model)", True),
+        ("freeze(model.first)", True),
+        ("model.freeze()", True),
+        ("freeze(other)", False),
+        ("other.freeze()", False),
+        ("choose(model, False)", False),
+        ("model.hold()", False),
+    ],
+)
+def test_calls_that_freeze(tmp_path: Path, call: str, told: bool) -> None:
+    main = CALLING.replace("CALL", call)
+    main = (
+        main.replace("average.update_parameters(model)", "average.update_parameters(model)  # TPU325") if told else main
+    )
+    agree(tmp_path, CODE, freezing=FREEZING, main=main)
+    (tmp_path / "freezing.py").unlink()
+    alone = dedent(FREEZING) + dedent(CALLING.replace("CALL", call)).replace(
+        "from freezing import Encoder, choose, freeze", ""
+    )
+    assert is_told(alone) is told
+
+
 HOOKED = """
     import lightning
     import torch

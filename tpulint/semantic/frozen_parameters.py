@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from tpulint.model import Pace
 from tpulint.records import NamedTuple
 from tpulint.semantic.creations import overlap
-from tpulint.semantic.nodes import is_of_self
+from tpulint.semantic.nodes import FUNCTIONS, is_of_self
+from tpulint.semantic.other_files import definition_called
+from tpulint.semantic.variables import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,13 +34,33 @@ class Freezing(NamedTuple):
 
 
 def frozen_of_model(index: SemanticIndex, model: ast.expr, at: ast.AST) -> Iterator[Freezing]:
-    """Where parameters of a model are frozen before a node runs, for good."""
+    """Where parameters of a model are frozen before a node runs, for good: here, or by a call of what freezes them."""
     moves = index.moves
     made = moves.creations.of(model)
-    for one in _freezings(index):
+    for one in (*_freezings(index), *_by_calls(index)):
         is_of_model = overlap(moves.creations.of(one.whose), made)
         if is_of_model and index.paces.of(one.node) is not Pace.STEP and moves.may_precede(one.node, at):
             yield one
+
+
+def _by_calls(index: SemanticIndex) -> Iterator[Freezing]:
+    """Calls of functions and methods that freeze what they are given: ``freeze(model)``, ``model.freeze_encoder()``."""
+    for call in index.calls:
+        called = definition_called(index, call)
+        if called is None or not isinstance(called.node, FUNCTIONS) or called.node.name == "__init__":
+            continue
+        if _FLAG not in called.file.text(called.node):
+            continue
+        file, parameters = called.file, called.node.args.args
+        for one in _freezings(file):
+            root = root_of(one.whose)
+            if root is None or file.tree.function_of(one.node) is not called.node:
+                continue
+            if file.tree.takes_object(called.node) and root.id == parameters[0].arg:
+                given = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+            else:
+                given = file.definitions.arguments.of_call(call, called.node, root.id)
+            yield from (Freezing(call, item) for item in given)
 
 
 def frozen_by_class(owner: Definition, starts: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> Iterator[Freezing]:
