@@ -160,6 +160,9 @@ def test_what_is_not_frozen(said: str) -> None:
         ('AveragedModel(model, device="cpu", use_buffers=True)', UPDATE, False),
         ('AveragedModel(model, torch.device("cpu"), use_buffers=True)', UPDATE, False),
         ("EMA(model, allow_different_devices=True)", "average.update()", False),
+        ('EMA(model, ignore_names={"betas"})', "average.update()", False),
+        ("EMA(model, **dict(allow_different_devices=True))", "average.update()", False),
+        ("EMA(model=model, **dict(beta=0.9))", "average.update()", True),
         ("EMA(model)", "average.eval()", False),
         ("Average(model)", UPDATE, False),
     ],
@@ -178,8 +181,24 @@ def test_an_update_at_the_end_alone_and_models_on_the_host() -> None:
 
 def test_integers_that_ema_leaves_alone() -> None:
     moving = {"average": "EMA(model)", "update": "average.update()"}
-    assert is_told(training(BETAS, **moving))
-    for made in ("torch.arange(3)", "torch.ones(3, dtype=torch.bool)", "(torch.rand(3) > 0.5)", "one.long()"):
+    for made in (
+        "torch.tensor([0.5, 1])",
+        "torch.full((3,), 1e-3)",
+        "torch.arange(3).float()",
+        "torch.arange(3, dtype=torch.float32)",
+        "torch.randn(3)",
+        "1 / 10000 ** torch.linspace(0, 1, 4)",
+    ):
+        assert is_told(training(f'self.register_buffer("kept", {made})', **moving))
+    for made in (
+        "torch.arange(3)",
+        "torch.tensor(0)",
+        "torch.tensor([1, 2])",
+        "torch.full((3,), count)",
+        "torch.ones(3, dtype=torch.bool)",
+        "(torch.rand(3) > 0.5)",
+        "one.long()",
+    ):
         assert not is_told(training(f'self.register_buffer("kept", {made})', **moving))
 
 

@@ -25,6 +25,10 @@ _MOVING = frozenset({"ema_pytorch.EMA", "ema_pytorch.ema_pytorch.EMA"})
 _UPDATES = ("update_parameters", "update")
 _PARAMETERS = ("model", "device", "avg_fn", "multi_avg_fn", "use_buffers")
 """Of ``AveragedModel``."""
+_LEFT_OUT = frozenset({
+    "allow_different_devices", "ignore_names", "ignore_startswith_names", "param_or_buffer_names_no_ema",
+})  # fmt: skip
+"""Arguments of ``EMA`` by which it keeps what stays as it is elsewhere, or leaves it alone."""
 _DEPTH = 2
 _PARTS = 200
 """Classes and functions that a model is made of, as far as they are looked at."""
@@ -114,10 +118,12 @@ class AveragedModels:
     def _made(self, made: ast.Call, method_name: str) -> _Average | None:
         index, name = self._index, self._index.qualified_name(made.func)
         if name in _MOVING and method_name == _UPDATES[1]:
-            given = index.call_arguments.of(made, ("model",))
-            if given is None or not given.get("model") or "allow_different_devices" in given:
+            seen = {keyword.arg for keyword in made.keywords}
+            seen |= {name for name, _ in index.call_arguments.unpacked(made, _LEFT_OUT)}
+            models = [*made.args[:1], *(item.value for item in made.keywords if item.arg == "model")]
+            if not models or isinstance(models[0], ast.Starred) or not seen.isdisjoint(_LEFT_OUT):
                 return None
-            return _Average(given["model"][0], has_buffers=True, only_floats=True)
+            return _Average(models[0], has_buffers=True, only_floats=True)
         if method_name != _UPDATES[0]:
             return None
         if name == _AVERAGED:

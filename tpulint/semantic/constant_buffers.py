@@ -21,6 +21,8 @@ _WRITING = ("batch_norm", "instance_norm")
 _BY_NAME = r"\bsetattr\(self\b|\b(?:named_)?buffers\(|\b_buffers\b"
 """What a class may write to any buffer by."""
 _NO_WRITE = ("requires_grad_", "detach_", "share_memory_")
+_BY_NUMBERS = r"\b(?:tensor|as_tensor|full|from_numpy)\((?!.*(?:\d\.|\de-))"
+"""What holds what it is given, no number with a point among it."""
 _INTEGERS = r"\b(?:long|u?int\d*|bool|arange|randperm|LongTensor|BoolTensor|bincount|argsort)\b|[<>]|[=!]="
 _DEPTH = 3
 
@@ -104,7 +106,7 @@ def _may_be_integer(file: SemanticIndex, value: ast.expr, depth: int) -> bool:
     text = file.text(value)
     if re.search(r"\.float\(\)|\.double\(\)|dtype=torch\.float|torch\.float32\b", text):
         return False
-    if re.search(_INTEGERS, text) or depth > _DEPTH:
+    if re.search(_INTEGERS, text) or re.search(_BY_NUMBERS, " ".join(text.split())) or depth > _DEPTH:
         return True
     bindings = file.flow.reaching(value) if isinstance(value, ast.Name) else ()
     return any(one.value is not None and _may_be_integer(file, one.value, depth + 1) for one in bindings)
