@@ -628,3 +628,26 @@ def test_work_of_some_turns_behind_a_boundary_in_a_function_that_they_call(turn:
     text = SETUP + AGENT.format(turn=indent(turn.replace("SOFT", SOFT), "    "))
     index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
     assert [entry.name for found in index.leftovers.all for entry in found.entries] == ["kept.data"] * is_left
+
+
+PAIRS = "for kept, new in zip(average_model.parameters(), model.parameters()):\n    "
+
+
+@pytest.mark.parametrize(
+    ("update", "left"),
+    [
+        ("kept.data.mul_(0.9).add_(new.data, alpha=0.1)", ["kept.data"]),
+        ("with torch.no_grad(): kept.mul_(0.9).add_(new, alpha=0.1)", ["kept"]),
+        ("kept.data = 0.9 * kept.data + 0.1 * new.data", ["0.9 * kept.data + 0.1 * new.data"]),
+        ("kept.requires_grad_(False)", []),
+        ("kept.data = new.data", []),
+        ("rows[0].mul_(2).add_(1)", []),  # of an object that nobody knows
+    ],
+)
+@pytest.mark.parametrize("is_called", [True, False])
+def test_averages_of_weights_that_a_loop_over_parameters_updates(update: str, left: list[str], is_called: bool) -> None:
+    function = f"def average():\n{indent(PAIRS + update, '    ')}\n\n\n"
+    text = script("average()", SETUP + function) if is_called else script(PAIRS + update)
+    index = SemanticIndex(SourceFile.from_text(text), ast.parse(text))
+    found = [entry.name for one in index.leftovers.all for entry in one.entries]
+    assert [name for name in found if name not in ("correct", "total")] == left

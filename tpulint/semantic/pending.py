@@ -88,7 +88,22 @@ class State:
             for item in target.elts:
                 self.bind(item, entry)
         elif entry is not None and self._may_hold(target):
-            self.hold(target, entry)
+            if isinstance(target, ast.Attribute) and target.attr == "data" and self._goes_on(target):
+                self.write(target, entry)
+            else:
+                self.hold(target, entry)
+
+    def write(self, written: ast.expr, entry: Entry) -> None:
+        """Let a tensor be changed in place."""
+        if self._goes_on(written):
+            self.waiting[Key(entry.source, "", is_holder=True)] = entry
+        elif (root := root_of(written)) is not None:
+            self.bind(root, entry)
+
+    def _goes_on(self, written: ast.expr) -> bool:
+        """Whether a tensor is one of a loop over parameters, whose variable goes on; the parameter stays."""
+        root = root_of(written)
+        return root is not None and any(binding.kind == "loop" for binding in self._index.names.bindings(root))
 
     def _may_hold(self, target: ast.expr) -> bool:
         """Whether a place keeps the tensor itself: an array of NumPy, or a tensor on the host, takes its value."""

@@ -12,7 +12,7 @@ from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, LoopNode
 from tpulint.semantic.number_keepers import NumberKeepers
 from tpulint.semantic.passed_arguments import values_given
 from tpulint.semantic.pending import GROWING, Entry, Key, State
-from tpulint.semantic.variables import root_of
+from tpulint.semantic.variables import is_in_place, written_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -253,16 +253,10 @@ class Recording:
         elif func.attr in ("train", "eval") and index.kind(func.value) is Kind.OPTIMIZER and index.mentions(_AVERAGING):
             # They write the parameters: the weights that are trained, or their average.
             state.hold(func.value, state.entry(statement, index.text(call)))
-        elif func.attr.endswith("_") and not func.attr.endswith("__") and index.reads.is_on_device(func.value):
-            root = root_of(func.value)
-            if root is not None and func.attr != "requires_grad_":
-                # The variable of a loop over parameters goes on; the parameter stays.
-                in_loop = any(binding.kind == "loop" for binding in index.names.bindings(root))
-                entry = state.entry(statement, index.text(func.value))
-                if in_loop:
-                    state.waiting[Key(statement, "", is_holder=True)] = entry
-                else:
-                    state.bind(root, entry)
+        elif is_in_place(func.attr) and func.attr != "requires_grad_":
+            written = written_by(func)
+            if index.reads.is_on_device(written):
+                state.write(written, state.entry(statement, index.text(written)))
 
     def _run(self, call: ast.Call, function: FunctionNode, statement: ast.stmt) -> Given:
         """Follow a call, and tell what it gives."""

@@ -174,3 +174,16 @@ class Variables:
         texts = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         named = [text for text in texts if text.startswith("--")] or texts[:1]
         return named[0].lstrip("-").replace("-", "_") if named else None
+
+
+def is_in_place(method: str) -> bool:
+    """Whether the name of a method says that it writes the tensor it is called on."""
+    return method.endswith("_") and not method.endswith("__")
+
+
+def written_by(func: ast.Attribute) -> ast.expr:
+    """What a method in place writes: of ``slow.mul_(keep).add_(fast)``, the tensor that all of the chain write."""
+    written = func.value
+    while isinstance(written, ast.Call) and isinstance(written.func, ast.Attribute) and is_in_place(written.func.attr):
+        written = written.func.value
+    return written
