@@ -89,7 +89,8 @@ class Clock:
 def parts_of_run(paths: list[str]) -> list[float]:
     """One run in this process: the whole time, then the parts."""
     from tpulint import library, project, waves
-    from tpulint.semantic import imported, names, outgoing
+    from tpulint.semantic.project import imported, outgoing
+    from tpulint.semantic.syntax import names
 
     clock = Clock()
     _count_reading(clock, library.Library, names.Names)

@@ -10,7 +10,7 @@ from tpulint.anchors import Anchors
 from tpulint.catalog import load
 from tpulint.config import Settings
 from tpulint.linter import lint
-from tpulint.semantic.cuda_branches import CudaBranches
+from tpulint.semantic.cuda.cuda_branches import CudaBranches
 from tpulint.source import SourceFile
 
 ANCHORS = sorted({anchor for rule in load().rules for anchor in rule.anchors})

@@ -96,6 +96,37 @@ def test_semantic_index_stands_on_source_and_model() -> None:
             assert own or name.partition(".")[0] in STANDARD, f"{path.name} imports {name}"
 
 
+INDEX = ENGINE / "semantic"
+WHAT_THINGS_ARE = ("syntax", "functions", "values", "project", "devices", "cuda", "modules", "batches")
+WHAT_BECOMES_OF_THEM = ("reads", "totals", "sizes", "processes")
+
+
+def packages_of_the_index(folder: str) -> set[str]:
+    """The packages of the semantic index that the modules of one of them need."""
+    names = (name for path in python_files(INDEX / folder) for name in imports(path, ROOT))
+    return {name.split(".")[2] for name in names if name.startswith("tpulint.semantic.")}
+
+
+def test_what_the_text_of_a_file_tells_needs_nothing_else() -> None:
+    assert packages_of_the_index("syntax") <= {"syntax", "SemanticIndex"}
+
+
+@pytest.mark.parametrize("folder", WHAT_THINGS_ARE)
+def test_what_things_are_does_not_follow_from_what_becomes_of_them(folder: str) -> None:
+    assert not packages_of_the_index(folder) & {*WHAT_BECOMES_OF_THEM}
+
+
+@pytest.mark.parametrize("folder", ["sizes", "processes"])
+def test_nothing_else_of_the_index_follows_from_sizes_and_processes(folder: str) -> None:
+    others = {path.name for path in INDEX.iterdir() if (path / "__init__.py").exists()} - {folder}
+    assert others >= {*WHAT_THINGS_ARE}
+    assert folder not in set().union(*map(packages_of_the_index, others))
+
+
+def test_modules_of_the_index_lie_in_its_packages() -> None:
+    assert {path.name for path in INDEX.glob("*.py")} == {"__init__.py", "topics.py"}
+
+
 @pytest.mark.parametrize("path", python_files(RUNTIME), ids=lambda path: str(path.relative_to(RUNTIME)))
 def test_runtime_does_not_know_the_linter(path: Path) -> None:
     for name in imports(path, RUNTIME.parent):

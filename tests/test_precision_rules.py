@@ -14,7 +14,7 @@ from tpulint.config import Settings
 from tpulint.linter import lint
 from tpulint.model import Applicability, FileResult, Finding
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.creations import Creation
+from tpulint.semantic.values.creations import Creation
 from tpulint.source import SourceFile
 
 CATALOGUE = load()

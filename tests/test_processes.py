@@ -14,7 +14,7 @@ from tpulint.fixes import FixBuilder
 from tpulint.imports import ImportTable
 from tpulint.model import Applicability
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.origins import origins, written_at
+from tpulint.semantic.values.origins import origins, written_at
 from tpulint.source import SourceFile
 
 

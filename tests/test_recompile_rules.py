@@ -12,8 +12,8 @@ from tpulint.config import Settings
 from tpulint.linter import lint
 from tpulint.model import Applicability
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.changing_numbers import ChangingNumbers
-from tpulint.semantic.linear import Linear
+from tpulint.semantic.sizes.changing_numbers import ChangingNumbers
+from tpulint.semantic.syntax.linear import Linear
 from tpulint.source import SourceFile
 
 CATALOGUE = load()

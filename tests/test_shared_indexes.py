@@ -21,9 +21,9 @@ from tpulint.library import Library
 from tpulint.linter import Surroundings, lint
 from tpulint.model import OutsideCall
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.element_values import ElementValues
-from tpulint.semantic.regions import Regions
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.loops.regions import Regions
+from tpulint.semantic.syntax.tree import SyntaxTree
+from tpulint.semantic.values.element_values import ElementValues
 from tpulint.source import SourceFile
 
 SETTINGS = Settings()

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tpulint.semantic.tree import SyntaxTree
+from tpulint.semantic.syntax.tree import SyntaxTree
 from tpulint.source import SourceFile
 
 TEXT = """\

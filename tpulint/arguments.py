@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.nodes import FunctionNode
+    from tpulint.semantic.syntax.nodes import FunctionNode
 
 _COMMENT_ROW = r"\n[ \t]*(?=#)"
 _ROW_END = r",?[ \t]*(?:#[^\r\n]*)?"

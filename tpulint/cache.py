@@ -203,10 +203,13 @@ def engine_key() -> str:
     """Changes with the tool, also while it is being worked on, and with the Python that parses."""
     newest = count = 0
     here = os.path.dirname(__file__)
-    for folder in (here, *(os.path.join(here, name) for name in ("semantic", "text_files", "notebooks"))):
+    folders = [here, *(os.path.join(here, name) for name in ("semantic", "text_files", "notebooks"))]
+    for folder in folders:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.endswith((".py", ".yaml", ".json")):
+                if "." not in entry.name and folder != here and entry.name != "__pycache__":
+                    folders.append(entry.path)  # a package of the semantic index
+                elif entry.name.endswith((".py", ".yaml", ".json")):
                     count += 1
                     newest = max(newest, entry.stat().st_mtime_ns)
     return f"{__version__} {sys.version_info[:2]} {newest} {count}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tpulint.semantic.module_body import imports_for_certain
+from tpulint.semantic.syntax.module_body import imports_for_certain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from tpulint.model import Edit, ImportNeed, Span
-from tpulint.semantic.module_body import imports_for_certain, imports_torch
-from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.syntax.module_body import imports_for_certain, imports_torch
+from tpulint.semantic.syntax.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def unused_imports(
     """
     if before.source.path.replace("\\", "/").endswith("__init__.py"):
         return []
-    from tpulint.semantic.hints import words_of_hints
+    from tpulint.semantic.syntax.hints import words_of_hints
 
     used_before = _used_names(before)
     used_after = _used_names(after) | after.source.other_words | words_of_hints(after.tree)

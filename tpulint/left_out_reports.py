@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection
 
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.cuda_mentions import READINGS, is_text, tells
-from tpulint.semantic.torch_facts import CUDA_ONLY_NAMES
+from tpulint.semantic.cuda.cuda_mentions import READINGS, is_text, tells
+from tpulint.semantic.syntax.torch_facts import CUDA_ONLY_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tpulint.catalog import Catalogue
     from tpulint.config import Settings
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.other_files import Library
+    from tpulint.semantic.project.other_files import Library
     from tpulint.text_files import TextIndex
     from tpulint.told_findings import Untouchable
 
@@ -189,7 +189,7 @@ def _with_calls(
     serves = has_functions(source.text) and not source.cell_starts and not index.turn_code.loops
     calls = index.outgoing_calls
     if isinstance(before, SemanticIndex) and before is not index:
-        from tpulint.semantic.outgoing import with_gpus_of
+        from tpulint.semantic.project.outgoing import with_gpus_of
 
         calls = with_gpus_of(before.outgoing_calls, calls)
     return result._replace(calls=calls, serves=serves)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.model import Edit, Span
-from tpulint.semantic.module_body import imports_torch
+from tpulint.semantic.syntax.module_body import imports_torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.cuda_mentions import PRINTING
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.cuda.cuda_mentions import PRINTING
+from tpulint.semantic.syntax.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, LOOPS, FunctionNode
-from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.functions.passed_arguments import values_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

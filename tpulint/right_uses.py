@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from tpulint.semantic.nodes import FUNCTIONS
-from tpulint.semantic.torch_versions import is_for_older_torch
+from tpulint.semantic.cuda.torch_versions import is_for_older_torch
+from tpulint.semantic.syntax.nodes import FUNCTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

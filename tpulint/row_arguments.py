@@ -41,7 +41,7 @@ def argument_of(ctx: FileContext, node: ast.expr, row: MappingRow) -> tuple[ast.
         return (found, Certainty.CERTAIN) if _is_given(ctx, value, row) else None
     if not row.allowed:
         return found, Certainty.CERTAIN
-    from tpulint.semantic.origins import origins
+    from tpulint.semantic.values.origins import origins
 
     possible = origins(ctx.index, value)
     if any(isinstance(item.node, ast.Constant) and not _is_among(item.node, row.allowed) for item in possible):

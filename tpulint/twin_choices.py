@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tpulint.comments import comment_spans
 from tpulint.emptied import only_looks, words
 from tpulint.model import Span
-from tpulint.semantic.blocks import is_elif
+from tpulint.semantic.syntax.blocks import is_elif
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.emptied import only_looks, words
 from tpulint.records import NamedTuple
-from tpulint.semantic.torch_facts import DEVICE_FACTORIES
+from tpulint.semantic.syntax.torch_facts import DEVICE_FACTORIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from harness import HERE, XLA_PYTHON, has_xla
 from scalar_operations import operations
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic import graph_numbers as table
+from tpulint.semantic.graphs import graph_numbers as table
 from tpulint.source import SourceFile
 
 SETUP = """\

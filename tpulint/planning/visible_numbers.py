@@ -9,7 +9,7 @@ import ast
 from typing import NamedTuple
 
 from tpulint.semantic import Binding, FunctionNode, SemanticIndex
-from tpulint.semantic.origins import origins
+from tpulint.semantic.values.origins import origins
 
 _DEPTH = 24
 """Names that are followed through one after another."""

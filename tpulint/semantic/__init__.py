@@ -8,24 +8,24 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from tpulint.model import Span
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.default_flags import DefaultFlags
-from tpulint.semantic.definitions import Definitions
-from tpulint.semantic.events import EventMap
-from tpulint.semantic.flow import Flow
-from tpulint.semantic.guards import Guards
-from tpulint.semantic.imported import Imported
-from tpulint.semantic.kinds import Kind, Kinds, Side, Value
-from tpulint.semantic.names import Names
-from tpulint.semantic.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
-from tpulint.semantic.other_files import Library
-from tpulint.semantic.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
-from tpulint.semantic.reads import How, Read, Reads, Use
-from tpulint.semantic.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
-from tpulint.semantic.scopes import Scope
+from tpulint.semantic.cuda.guards import Guards
+from tpulint.semantic.functions.default_flags import DefaultFlags
+from tpulint.semantic.functions.definitions import Definitions
+from tpulint.semantic.loops.events import EventMap
+from tpulint.semantic.loops.regions import CalledStep, Pace, Regions, Step, StepFunction, StepLoop, may_have_turns
+from tpulint.semantic.project.imported import Imported
+from tpulint.semantic.project.other_files import Library
+from tpulint.semantic.project.outside import EVALUATION, STEP, OutgoingCall, OutsideCall
+from tpulint.semantic.reads.reads import How, Read, Reads, Use
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.flow import Flow
+from tpulint.semantic.syntax.names import Names
+from tpulint.semantic.syntax.nodes import FUNCTIONS, LOOPS, FunctionNode, LoopNode
+from tpulint.semantic.syntax.scopes import Scope
+from tpulint.semantic.syntax.tree import SyntaxTree
+from tpulint.semantic.syntax.uses import Uses
 from tpulint.semantic.topics import Topics
-from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.uses import Uses
+from tpulint.semantic.values.kinds import Kind, Kinds, Side, Value
 from tpulint.source import SourceFile
 
 __all__ = [
@@ -80,7 +80,7 @@ class SemanticIndex(Topics):
         return Names(self.tree, self._named_by_star)
 
     def _named_by_star(self, name: str) -> str | None:
-        from tpulint.semantic.starred_names import starred_name
+        from tpulint.semantic.project.starred_names import starred_name
 
         return starred_name(self, self._library, name)
 
@@ -150,7 +150,7 @@ class SemanticIndex(Topics):
         )
 
     def _is_only_kept(self, call: ast.Call) -> bool:
-        from tpulint.semantic.shown_values import is_only_kept
+        from tpulint.semantic.reads.shown_values import is_only_kept
 
         return is_only_kept(self, call)
 
@@ -164,14 +164,14 @@ class SemanticIndex(Topics):
         """Calls of functions in other files of the project, made in every turn of a loop."""
         if not self.imported.knows_others:
             return ()
-        from tpulint.semantic.outgoing import outgoing_calls
+        from tpulint.semantic.project.outgoing import outgoing_calls
 
         return outgoing_calls(self)
 
     @cached_property
     def calls_of_bases(self) -> tuple[OutsideCall, ...]:
         """Calls that base classes of other files make of methods of this one, in every turn of a loop."""
-        from tpulint.semantic.base_calls import calls_of_bases
+        from tpulint.semantic.project.base_calls import calls_of_bases
 
         return calls_of_bases(self)
 
@@ -316,7 +316,7 @@ class SemanticIndex(Topics):
     def cuda_only_spans(self) -> list[Span]:
         """Code that is right as it stands: branches for CUDA in a file that knows another backend, left-out tests, and
         what never runs."""
-        from tpulint.semantic.left_out import left_out
+        from tpulint.semantic.cuda.left_out import left_out
 
         return [*self.guards.cuda_only(), *left_out(self.tree), *map(self.tree.span, self.tree.never_run)]
 

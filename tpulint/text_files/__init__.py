@@ -15,7 +15,7 @@ from tpulint.text_files.words import Command, Setting, invoked, module_run, pyth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.other_files import Library
+    from tpulint.semantic.project.other_files import Library
 
 __all__ = [
     "ONE_CHIP", "Command", "PackageIndex", "Requirement", "Setting", "TextIndex", "invoked", "module_run", "python_at",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tpulint.semantic.other_files import definition_called, loads_of_parameter
+from tpulint.semantic.project.other_files import definition_called, loads_of_parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.nodes import is_of_self
-from tpulint.semantic.other_files import Definition, definition_called
+from tpulint.semantic.project.other_files import Definition, definition_called
+from tpulint.semantic.syntax.nodes import is_of_self
 
 _COPIES = re.compile(r"\.clone\(|deepcopy\(|\bparameters\(\)|\bnamed_parameters\(\)|\.state_dict\(\)")
 """What a class has whose objects keep copies of weights."""

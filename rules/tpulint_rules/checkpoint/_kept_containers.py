@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.syntax.variables import last_name
 
 _DEPTH = 5
 _AS_THEY_ARE = (Kind.TENSOR, Kind.NUMPY)

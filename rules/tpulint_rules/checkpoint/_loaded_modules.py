@@ -6,8 +6,8 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import Binding, Kind, SemanticIndex
-from tpulint.semantic.other_files import definition_called, loads_of_parameter
-from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.project.other_files import definition_called, loads_of_parameter
 from tpulint_rules.device._gpu_numbers import number_text
 
 _OF_MODULES = frozenset({"eval", "train", "parameters", "named_parameters"})

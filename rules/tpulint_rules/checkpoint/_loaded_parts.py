@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.device_sites import devices_given
-from tpulint.semantic.other_files import definition_called, loads_of_parameter
+from tpulint.semantic.devices.device_sites import devices_given
+from tpulint.semantic.project.other_files import definition_called, loads_of_parameter
 from tpulint_rules.checkpoint._copied_states import CONSUMING, CopiedStates
 
 _FACTS = (

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.other_files import definition_called, loads_of_parameter
+from tpulint.semantic.project.other_files import definition_called, loads_of_parameter
 
 _OF_TENSORS = frozenset({"shape", "ndim", "detach", "unsqueeze", "squeeze", "view", "expand", "requires_grad_"})
 """Members of tensors that modules, arrays of the host aside, and dictionaries do not have."""

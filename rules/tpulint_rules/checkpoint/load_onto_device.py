@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Binding, Kind
-from tpulint.semantic.device_sites import device_argument
-from tpulint.semantic.returned_devices import holds_device
+from tpulint.semantic.devices.device_sites import device_argument
+from tpulint.semantic.devices.returned_devices import holds_device
 from tpulint_rules.checkpoint._copied_states import CopiedStates
 from tpulint_rules.checkpoint._kept_averages import averages_given
 from tpulint_rules.checkpoint._loaded_modules import device_of, is_module

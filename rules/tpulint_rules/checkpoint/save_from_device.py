@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.origins import origins
-from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.project.outside import qualified_in_file
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.values.origins import origins
 from tpulint_rules.checkpoint._kept_containers import Kept, kept
 
 _COPIED = "`dataclasses.asdict` copies each tensor on the device first: `vars(snapshot)` does not"
@@ -103,7 +103,7 @@ def _is_of_each_rank(ctx: FileContext, call: ast.Call) -> bool:
 
 def _is_copied(ctx: FileContext, saved: ast.expr) -> bool:
     """Whether what is saved is the copy of all that a dataclass holds: ``asdict(snapshot)``."""
-    from tpulint.semantic.saved_states import AS_COPIES
+    from tpulint.semantic.modules.saved_states import AS_COPIES
 
     made = [saved, *(binding.value for binding in ctx.index.flow.bindings_of(saved))]
     return any(isinstance(node, ast.Call) and ctx.index.qualified_name(node.func) in AS_COPIES for node in made)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic.origins import origins
-from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.values.origins import origins
 
 _LOADS = ("torch.load", "safetensors.torch.load_file", "torch.hub.load_state_dict_from_url")
 _DEPTH = 2

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
-from tpulint.semantic.compared_devices import is_never_seeded
-from tpulint.semantic.kinds import Side
-from tpulint.semantic.other_files import with_bases
-from tpulint.semantic.outside import STEP
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.values import is_text
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.devices.compared_devices import is_never_seeded
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.project.other_files import with_bases
+from tpulint.semantic.project.outside import STEP
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.values.kinds import Side
+from tpulint.semantic.values.value import is_text
 
 _SEEDS_DEVICE = (
     "torch_xla.manual_seed",
@@ -100,7 +100,7 @@ def _is_repeatable(ctx: FileContext, node: ast.AST) -> bool:
     name = ctx.index.qualified_name(node.func)
     if name == "builtins.int" or (last_name(node.func) == "get" and any(map(is_text, node.args[:1]))):
         return True  # `config.get("seed", 0)`
-    from tpulint.semantic.ranks import RANK_CALLS
+    from tpulint.semantic.processes.ranks import RANK_CALLS
 
     return name in RANK_CALLS or re.fullmatch(_RANK_QUESTION, last_name(node.func)) is not None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import FunctionNode, SemanticIndex
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 _PLACES = 3
 """What ``range(0, n, size)`` is given."""

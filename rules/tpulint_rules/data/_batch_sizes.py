@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext
-from tpulint.semantic.bindings import part_of
+from tpulint.semantic.syntax.bindings import part_of
 
 _DEPTH = 3
 _RESHAPING = ("reshape", "view", "contiguous", "t", "transpose")
@@ -22,7 +22,7 @@ def _rounded_up(ctx: FileContext, node: ast.expr, depth: int = 0) -> bool:
 
     Also ``(n + size - 1) // size``, and a variable with such a value.
     """
-    from tpulint.semantic.linear import Linear
+    from tpulint.semantic.syntax.linear import Linear
 
     if isinstance(node, ast.Name | ast.Attribute) and depth < 2:
         values = values_of(ctx, node)
@@ -72,7 +72,7 @@ def upper_ends(ctx: FileContext, node: ast.expr, depth: int = 0) -> list[ast.exp
 
 def is_ahead(ctx: FileContext, upper: ast.expr, lower: ast.expr, size: ast.expr) -> bool:
     """Whether an end is as far behind the start as the next start."""
-    from tpulint.semantic.linear import Linear
+    from tpulint.semantic.syntax.linear import Linear
 
     ahead = ast.copy_location(ast.BinOp(lower, ast.Add(), size), lower)
     return Linear(ctx.index).difference(upper, ahead) == []

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.semantic.module_callers import is_run_by_module
-from tpulint.semantic.turn_code import EVALUATION
+from tpulint.semantic.loops.turn_code import EVALUATION
+from tpulint.semantic.modules.module_callers import is_run_by_module
 
 _DETACHED = ("detach", "cpu", "squeeze", "unsqueeze", "view", "reshape", "transpose")
 """Methods that give a result of a model back as another view of it, or a copy."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.origins import written_at
-from tpulint.semantic.values import is_none
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.values.origins import written_at
+from tpulint.semantic.values.value import is_none
 from tpulint_rules.data._open_paddings import MULTIPLE
 
 _LEAVES_OUT = re.compile(r"(?i)mask|ignore_index|pack_padded|lengths|(?:^|_)lens$")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, LoopNode, SemanticIndex
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.totals import added_to
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.totals.totals import added_to
 from tpulint_rules.data._partial_batches import is_given
 
 _ROUNDED = (

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from tpulint.context import FileContext
-from tpulint.semantic.batch_makers import BatchMaker
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.batches.batch_makers import BatchMaker
+from tpulint.semantic.functions.passed_arguments import arguments_given
 from tpulint_rules.data._batch_sizes import (
     counts_batches,
     divides,

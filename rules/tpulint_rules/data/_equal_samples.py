@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.linear import Linear
-from tpulint.semantic.nodes import is_of_self
+from tpulint.semantic.syntax.linear import Linear
+from tpulint.semantic.syntax.nodes import is_of_self
 
 _DEPTH = 3
 

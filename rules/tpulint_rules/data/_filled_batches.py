@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.data._partial_batches import is_given
 
 _TABLE = "torch.utils.data.TensorDataset"

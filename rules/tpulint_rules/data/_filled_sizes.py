@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.other_files import definition_called, loads_of_parameter
+from tpulint.semantic.project.other_files import definition_called, loads_of_parameter
 
 _FILLERS = frozenset({
     *(f"{package}.{name}" for package in ("torch", "numpy") for name in ("zeros", "ones", "full", "empty")),

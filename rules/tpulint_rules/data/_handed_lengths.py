@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
-from tpulint.semantic.nodes import is_of_self
-from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.project.outside import qualified_in_file
+from tpulint.semantic.syntax.nodes import is_of_self
 from tpulint_rules.data._widths_beside import makers_of
 
 _UNPACKED = ("torch.nn.utils.rnn.pad_packed_sequence", "tpulint_runtime.pad_packed_sequence")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
-from tpulint.semantic.loaders import Loader
+from tpulint.semantic.batches.loaders import Loader
 from tpulint_rules.data._phase_branches import is_asked_around, is_branch_of_training
 
 _FLAGS = frozenset({"train", "is_train", "training", "is_training", "for_training"})

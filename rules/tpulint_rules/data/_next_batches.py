@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import FunctionNode
-from tpulint.semantic.nodes import is_of_self
+from tpulint.semantic.syntax.nodes import is_of_self
 from tpulint_rules.data._batch_sizes import is_ahead, upper_ends
 
 _LEAVES_OUT = re.compile(r"drop_last|truncat|incomplete")

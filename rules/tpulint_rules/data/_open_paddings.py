@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 PAD_SEQUENCE = "torch.nn.utils.rnn.pad_sequence"
 """Pads to the longest sample and to nothing else."""

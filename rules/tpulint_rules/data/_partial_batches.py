@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterable
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.left_out_batches import leaves_out_smaller
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.nodes import LoopNode
-from tpulint.semantic.other_files import Definition, methods, returned
-from tpulint.semantic.repeated_batches import loops_of_batch
+from tpulint.semantic.batches.left_out_batches import leaves_out_smaller
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.loops.repeated_batches import loops_of_batch
+from tpulint.semantic.project.other_files import Definition, methods, returned
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.nodes import LoopNode
 
 
 def may_be_partial(index: SemanticIndex, loader: Loader, by_default: bool = False) -> bool:

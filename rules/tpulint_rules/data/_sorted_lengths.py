@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.values import is_true
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.data._filled_lengths import HOLDING
 
 _SORTED, _MAP, _LEN = "builtins.sorted", "builtins.map", "builtins.len"

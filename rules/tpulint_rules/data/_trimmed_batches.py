@@ -6,7 +6,7 @@ import ast
 import re
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 _LARGEST = ("builtins.max", "numpy.max", "numpy.amax", "torch.max", "torch.amax")
 _LENGTHS = r"(?i)len|size|num"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FunctionNode, SemanticIndex
-from tpulint.semantic.collating import with_called
+from tpulint.semantic.batches.collating import with_called
 from tpulint_rules.data._open_paddings import MULTIPLE, PAD_SEQUENCE, pads_longest
 
 _MOST = 12

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic.other_files import Definition
-from tpulint.semantic.outside import qualified_in_file
+from tpulint.semantic.project.other_files import Definition
+from tpulint.semantic.project.outside import qualified_in_file
 
 _PACKAGES = ("data", "legacy.data", "data.iterator")
 _ITERATORS = tuple(f"torchtext.{package}.BucketIterator{method}" for package in _PACKAGES for method in ("", ".splits"))

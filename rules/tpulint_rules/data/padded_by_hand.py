@@ -9,10 +9,10 @@ from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.records import NamedTuple
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.collating import collate_functions, collating_for_others, collating_loaders, with_called
-from tpulint.semantic.origins import origins
-from tpulint.semantic.turn_code import STEP
-from tpulint.semantic.values import is_true
+from tpulint.semantic.batches.collating import collate_functions, collating_for_others, collating_loaders, with_called
+from tpulint.semantic.loops.turn_code import STEP
+from tpulint.semantic.values.origins import origins
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.data._computed_samples import are_computed
 from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._filled_lengths import HOLDING, are_filled_lengths

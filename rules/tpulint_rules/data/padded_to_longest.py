@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, FunctionNode
-from tpulint.semantic.collating import collating_for_others
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.turn_code import STEP
-from tpulint.semantic.values import is_true
+from tpulint.semantic.batches.collating import collating_for_others
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.loops.turn_code import STEP
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.data._counted_padding import leave_where_counted
 from tpulint_rules.data._equal_samples import are_cut_to_one_length
 from tpulint_rules.data._open_paddings import MULTIPLE, PAD_SEQUENCE, is_open, pads_longest

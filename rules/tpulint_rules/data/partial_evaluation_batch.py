@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic.turn_code import EVALUATION
+from tpulint.semantic.loops.turn_code import EVALUATION
 from tpulint_rules.data._cut_batches import Remainder, remainder, remainder_made
 from tpulint_rules.data._loader_phases import chosen_for_training, phases_trained
 from tpulint_rules.data._next_batches import rest_of_next

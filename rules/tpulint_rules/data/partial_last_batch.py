@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.derived_loaders import takes_argument
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.other_files import Definition, method
+from tpulint.semantic.batches.derived_loaders import takes_argument
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.project.other_files import Definition, method
 from tpulint_rules.data._batch_rests import last_slice_handed_on, rest_handed_on
 from tpulint_rules.data._counted_samples import count_what_is_left
 from tpulint_rules.data._filled_batches import fills_batch

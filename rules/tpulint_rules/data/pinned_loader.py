@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
-from tpulint.semantic.loaders import LOADER
-from tpulint.semantic.values import is_true
+from tpulint.semantic.batches.loaders import LOADER
+from tpulint.semantic.values.value import is_true
 
 _REASON = "Without a GPU nothing is pinned."
 _DEPTH = 4

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import LOOPS, LoopNode
-from tpulint.semantic.batch_makers import BatchIterator, BatchMaker
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.batches.batch_makers import BatchIterator, BatchMaker
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.data._batch_rests import rest_handed_on
 from tpulint_rules.data._batch_sizes import counts_batches
 from tpulint_rules.data._cut_batches import remainder, remainder_made
@@ -39,7 +39,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
     if not (index.tree.loops or index.outside):
         return
     for maker in index.batch_makers.all:
-        from tpulint.semantic.drawn_lengths import filled_by_draws
+        from tpulint.semantic.sizes.drawn_lengths import filled_by_draws
 
         found = remainder_made(ctx, maker) if maker.turn == STEP else None
         if found is None or filled_by_draws(index, maker) is not None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Span
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.collating import collate_functions, collating_for_others
-from tpulint.semantic.nodes import LoopNode
-from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.sample_lists import columns_of_samples, list_of_samples
-from tpulint.semantic.turn_code import EVALUATION, STEP
+from tpulint.semantic.batches.collating import collate_functions, collating_for_others
+from tpulint.semantic.batches.sample_lists import columns_of_samples, list_of_samples
+from tpulint.semantic.loops.turn_code import EVALUATION, STEP
+from tpulint.semantic.project.other_files import Definition, methods
+from tpulint.semantic.syntax.nodes import LoopNode
 
 _MOVES = frozenset({"to", "cuda"})
 _JOINS = ("torch.stack", "torch.cat", "torch.nn.utils.rnn.pad_sequence")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpulint.context import FileContext
-from tpulint.semantic.device_sites import Role, Site
+from tpulint.semantic.devices.device_sites import Role, Site
 
 _QUESTIONS = ("torch.cuda.is_available", "torch.cuda.is_bf16_supported")
 # What chooses the GPU of a process or frees memory is removed by a safe fix of its own: it keeps nothing back.

@@ -6,8 +6,8 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
-from tpulint.semantic.default_device import constructions
-from tpulint.semantic.tensor_types import TypeUse
+from tpulint.semantic.devices.default_device import constructions
+from tpulint.semantic.devices.tensor_types import TypeUse
 
 FOLLOWERS_OF_DEFAULT = "Only tensors made without `device=` follow the default device, and none of `torch.Tensor`."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.tensor_types import TypeUse
+from tpulint.semantic.devices.tensor_types import TypeUse
 
 _DRAWS = {"normal_": "randn", "uniform_": "rand"}
 _FILLS = frozenset({*_DRAWS, "fill_", "zero_"})

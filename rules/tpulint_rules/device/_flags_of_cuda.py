@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from tpulint.context import FileContext
-from tpulint.semantic.device_sites import Role, Site
-from tpulint.semantic.torch_facts import ANSWERED_BY_CUDA, WITHOUT_COUNTERPART
+from tpulint.semantic.devices.device_sites import Role, Site
+from tpulint.semantic.syntax.torch_facts import ANSWERED_BY_CUDA, WITHOUT_COUNTERPART
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

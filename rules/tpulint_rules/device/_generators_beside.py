@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.device_sites import device_argument
-from tpulint.semantic.origins import origins
-from tpulint.semantic.other_files import definition_called, returned
+from tpulint.semantic.devices.device_sites import device_argument
+from tpulint.semantic.project.other_files import definition_called, returned
+from tpulint.semantic.values.origins import origins
 
 _DEPTH = 3
 """Functions that return the device of a tensor."""

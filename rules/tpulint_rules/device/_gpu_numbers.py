@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.device_sites import device_argument
+from tpulint.semantic.devices.device_sites import device_argument
 
 
 def number_text(ctx: FileContext, fix: FixBuilder, node: ast.expr) -> str:

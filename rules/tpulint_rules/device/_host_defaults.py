@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from tpulint.context import FileContext
-from tpulint.semantic.device_sites import Role
+from tpulint.semantic.devices.device_sites import Role
 from tpulint_rules.device._option_help import default_in_help, name_in_help
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection, Iterator
 
 from tpulint.semantic import Binding, Kind, SemanticIndex
-from tpulint.semantic.origins import origins
-from tpulint.semantic.other_files import Definition
+from tpulint.semantic.project.other_files import Definition
+from tpulint.semantic.values.origins import origins
 
 _TENSOR_ONLY = frozenset({"size", "shape", "dim", "ndim", "numel", "float", "data", "detach"})
 _IMAGES = frozenset({"image", "images", "img", "imgs", "input", "inputs"})

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext
-from tpulint.semantic.device_sites import Role
-from tpulint.semantic.devices import Devices
-from tpulint.semantic.variables import says_device
+from tpulint.semantic.devices.device_sites import Role
+from tpulint.semantic.devices.devices import Devices
+from tpulint.semantic.syntax.variables import says_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.direct_events import SYNCS
-from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.loops.direct_events import SYNCS
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.nodes import FUNCTIONS
 
 _ALWAYS = frozenset({"sort", "topk", "kthvalue", "cummax"})
 _ALONG = frozenset({"max", "min"})

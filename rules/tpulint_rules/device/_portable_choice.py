@@ -6,8 +6,8 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Fix, Scope
-from tpulint.semantic.device_indices import is_index_of_tensor
-from tpulint.semantic.device_sites import Role, Site, device_argument
+from tpulint.semantic.devices.device_indices import is_index_of_tensor
+from tpulint.semantic.devices.device_sites import Role, Site, device_argument
 from tpulint_rules.device._choice_doubts import calls_cuda
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda
 from tpulint_rules.device._gpu_numbers import number_text

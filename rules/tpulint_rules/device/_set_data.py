@@ -7,8 +7,8 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.other_files import Definition, with_bases
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.project.other_files import Definition, with_bases
+from tpulint.semantic.syntax.variables import last_name
 
 REFUSED = "torch_xla refuses to set the `.data` of a tensor of the host to one of the device"
 INSTEAD = (

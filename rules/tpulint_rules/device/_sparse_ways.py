@@ -6,7 +6,7 @@ import ast
 
 from tpulint.context import FileContext
 from tpulint.records import NamedTuple
-from tpulint.semantic.values import Kind, Side
+from tpulint.semantic.values.value import Kind, Side
 
 _MAKERS = frozenset({
     "torch.sparse_coo_tensor", "torch.sparse_csr_tensor", "torch.sparse_csc_tensor", "torch.sparse.FloatTensor",

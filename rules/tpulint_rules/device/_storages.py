@@ -7,7 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Span
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.variables import itself, last_name
+from tpulint.semantic.syntax.variables import itself, last_name
 
 _WORD = ("Storage",)
 _MAKERS = tuple(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic import device_settings as settings
-from tpulint.semantic.device_sites import Role, Site, branches
-from tpulint.semantic.devices_given import is_taken_for_device
-from tpulint.semantic.unpacked_options import is_unpacked_for_device
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.devices import device_settings as settings
+from tpulint.semantic.devices.device_sites import Role, Site, branches
+from tpulint.semantic.devices.devices_given import is_taken_for_device
+from tpulint.semantic.project.unpacked_options import is_unpacked_for_device
+from tpulint.semantic.syntax.variables import last_name
 
 _YACS = ("CfgNode", "CN")
 _DEPTH = 4

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.nodes import FUNCTIONS
 
 _SAME = "The same tensor is fetched, and the host fills its own with it as it does for a GPU."
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 
 from tpulint.context import FileContext, short
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity
-from tpulint.semantic.compared_devices import device_compared, leaves_unseeded
-from tpulint.semantic.device_indices import is_index_of_tensor
-from tpulint.semantic.device_sites import Role, Site
-from tpulint.semantic.devices import Devices
+from tpulint.semantic.devices.compared_devices import device_compared, leaves_unseeded
+from tpulint.semantic.devices.device_indices import is_index_of_tensor
+from tpulint.semantic.devices.device_sites import Role, Site
+from tpulint.semantic.devices.devices import Devices
 from tpulint_rules.device._about_cuda import is_about_cuda
 from tpulint_rules.device._choice_doubts import doubt, gpu_numbers
 from tpulint_rules.device._flags_of_cuda import reads_for_cuda

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Severity, Span
 from tpulint.semantic import FunctionNode, Kind
-from tpulint.semantic.device_indices import indices_held, is_index_of_tensor
-from tpulint.semantic.device_sites import devices_given
-from tpulint.semantic.nodes import FUNCTIONS, is_super
-from tpulint.semantic.other_files import Definition, methods
-from tpulint.semantic.variables import last_name, says_device
+from tpulint.semantic.devices.device_indices import indices_held, is_index_of_tensor
+from tpulint.semantic.devices.device_sites import devices_given
+from tpulint.semantic.project.other_files import Definition, methods
+from tpulint.semantic.syntax.nodes import FUNCTIONS, is_super
+from tpulint.semantic.syntax.variables import last_name, says_device
 from tpulint_rules.device._choice_doubts import is_plain
 from tpulint_rules.device._gpu_numbers import number_text
 from tpulint_rules.device._set_data import INSTEAD, REFUSED, make_parameter, tensor_set

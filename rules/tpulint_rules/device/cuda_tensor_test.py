@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.nodes import FUNCTIONS
-from tpulint.semantic.other_files import Definition, function_run
-from tpulint.semantic.parsed_options import file_of_options
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.variables import is_configuration, last_name
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.project.other_files import Definition, function_run
+from tpulint.semantic.project.parsed_options import file_of_options
+from tpulint.semantic.syntax.nodes import FUNCTIONS
+from tpulint.semantic.syntax.variables import is_configuration, last_name
 from tpulint_rules.device._wrapped_models import wrapped_model
 
 _BINDS_TIGHTER = (ast.Compare, ast.BinOp)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
 from tpulint.semantic import Kind, Side
-from tpulint.semantic.default_device import constructions, setter_of
-from tpulint.semantic.handed_tensor_types import TENSOR
-from tpulint.semantic.kept_attributes import owner_of
-from tpulint.semantic.tensor_types import TypeUse, asked_classes
-from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
-from tpulint.semantic.values import is_true
+from tpulint.semantic.devices.default_device import constructions, setter_of
+from tpulint.semantic.devices.tensor_types import TypeUse, asked_classes
+from tpulint.semantic.project.handed_tensor_types import TENSOR
+from tpulint.semantic.syntax.torch_facts import CUDA_TENSOR_TYPES
+from tpulint.semantic.values.kept_attributes import owner_of
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.device._default_types import FOLLOWERS_OF_DEFAULT, set_back, set_default
 from tpulint_rules.device._filled_tensors import fill_on_device, is_filled_on_device
 from tpulint_rules.device._storages import makes_storages

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic.bindings import part_of
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.syntax.bindings import part_of
+from tpulint.semantic.syntax.variables import last_name
 
 _DATASET = "torch.utils.data.TensorDataset"
 _ONE_BY_ONE = "samples of tensors on the device are cut out one by one: a graph of its own for each batch"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding, Severity
 from tpulint.semantic import FUNCTIONS, FunctionNode, Kind
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 _DATASETS = frozenset({"Dataset", "IterableDataset", "TensorDataset", "ImageFolder", "DatasetFolder", "VisionDataset"})
 _SAMPLING = ("__getitem__", "__iter__", "__next__", "__getitems__")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.functions.passed_arguments import values_given
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

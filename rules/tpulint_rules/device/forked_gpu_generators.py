@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
-from tpulint.semantic.values import is_true
+from tpulint.semantic.values.value import is_true
 
 _KEEPS = "torch.utils.checkpoint.get_device_states"
 _KNOWS_XLA = r"xla_model|\bxm\.[gs]et_rng_state"

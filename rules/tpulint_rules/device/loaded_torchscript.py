@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic.nodes import is_of_self
-from tpulint.semantic.torch_facts import MODULE_SELF_METHODS
+from tpulint.semantic.syntax.nodes import is_of_self
+from tpulint.semantic.syntax.torch_facts import MODULE_SELF_METHODS
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

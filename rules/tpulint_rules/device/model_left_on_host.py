@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, SemanticIndex, Side
-from tpulint.semantic.creations import Creation, overlap
-from tpulint.semantic.moves import Move
-from tpulint.semantic.passed_arguments import arguments_given, values_given
-from tpulint.semantic.torch_facts import MODULE_LISTS
-from tpulint.semantic.turn_code import STEP
-from tpulint.semantic.variables import root_of
+from tpulint.semantic.functions.passed_arguments import arguments_given, values_given
+from tpulint.semantic.loops.turn_code import STEP
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.syntax.torch_facts import MODULE_LISTS
+from tpulint.semantic.syntax.variables import root_of
+from tpulint.semantic.values.creations import Creation, overlap
 from tpulint_rules.step._built_optimizers import builds_optimizer, taken_for
 
 _MOVED_OTHERWISE = (

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Binding
-from tpulint.semantic.bindings import part_of
-from tpulint.semantic.lasting_tensors import are_on_device, is_given_one
-from tpulint.semantic.nodes import LOOPS
-from tpulint.semantic.torch_facts import VARIABLES
+from tpulint.semantic.graphs.lasting_tensors import are_on_device, is_given_one
+from tpulint.semantic.syntax.bindings import part_of
+from tpulint.semantic.syntax.nodes import LOOPS
+from tpulint.semantic.syntax.torch_facts import VARIABLES
 
 _MAKERS = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "FloatTensor", "LongTensor", "Tensor"})
 _MOVES = frozenset({"cuda", "to", "float", "long", "contiguous", "clone"})

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix, Scope, Severity, Span
-from tpulint.semantic.collating import handed_on
-from tpulint.semantic.torch_versions import is_for_older_torch
-from tpulint.semantic.values import is_true
+from tpulint.semantic.batches.collating import handed_on
+from tpulint.semantic.cuda.torch_versions import is_for_older_torch
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.device._sparse_ways import (
     follow,
     is_sample,

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable, Iterator
 
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
-from tpulint.semantic.nodes import is_of_self
-from tpulint.semantic.other_files import Definition, function_run
-from tpulint.semantic.passed_arguments import arguments_given, values_given
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.functions.passed_arguments import arguments_given, values_given
+from tpulint.semantic.project.other_files import Definition, function_run
+from tpulint.semantic.syntax.nodes import is_of_self
+from tpulint.semantic.syntax.variables import last_name
 
 _DEPTH = 4
 Call = tuple[SemanticIndex, ast.Call]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Severity
-from tpulint.semantic.compared_devices import SEEDING
-from tpulint.semantic.launches import SPAWN
-from tpulint.semantic.left_out import skips_test
-from tpulint.semantic.passed_over import ends_program
+from tpulint.semantic.cuda.left_out import skips_test
+from tpulint.semantic.devices.compared_devices import SEEDING
+from tpulint.semantic.functions.passed_over import ends_program
+from tpulint.semantic.processes.launches import SPAWN
 from tpulint_rules.distributed._own_device import count_one
 
 _STARTERS = ("torch.nn.DataParallel", SPAWN)

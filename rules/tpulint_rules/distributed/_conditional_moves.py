@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 _MOVES = frozenset({"to", "cuda"})
 _COUNTS = frozenset({"gpu", "gpus", "device", "devices", "world"})

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable, Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.collating import collators_meant
-from tpulint.semantic.loaders import LOADER
-from tpulint.semantic.nodes import FUNCTIONS
-from tpulint.semantic.other_files import Definition, definition_called, method, returned
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.batches.collating import collators_meant
+from tpulint.semantic.batches.loaders import LOADER
+from tpulint.semantic.project.other_files import Definition, definition_called, method, returned
+from tpulint.semantic.syntax.nodes import FUNCTIONS
+from tpulint.semantic.syntax.variables import last_name
 
 _DEPTH = 6
 _AROUND = ("enumerate", "tqdm", "iter")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tpulint.semantic.nodes import FUNCTIONS
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.syntax.nodes import FUNCTIONS
+from tpulint.semantic.syntax.variables import last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.bindings import Binding
+    from tpulint.semantic.syntax.bindings import Binding
 
 _DEPTH = 5
 _VIEWS = frozenset({"items", "keys"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.distributed._own_device import is_shut_out
 
 _NUMBERS = frozenset({

@@ -7,9 +7,9 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.records import NamedTuple
 from tpulint.semantic import Kind
-from tpulint.semantic.creations import Creation, overlap
-from tpulint.semantic.other_files import definition_called, function_run
-from tpulint.semantic.passed_arguments import values_given
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.project.other_files import definition_called, function_run
+from tpulint.semantic.values.creations import Creation, overlap
 from tpulint_rules.distributed._state_prefixes import same
 from tpulint_rules.step._made_modules import classes_made
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.distributed._own_device import is_shut_out
 
 _NUMBER = re.compile(r"(?i)gpu|cuda|device")

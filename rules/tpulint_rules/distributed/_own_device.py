@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.device_counts import COUNTERS
+from tpulint.semantic.devices.device_counts import COUNTERS
 
 _SEVERAL_PROCESSES = r"\b(?:LOCAL_RANK|RANK|WORLD_SIZE)\b|\blocal_rank\b|\baccelerate\b|\bdeepspeed\b"
 _NAMES = ("torch.cuda.get_device_name", "torch_xla.runtime.device_type")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding, Severity
-from tpulint.semantic.handovers import Handovers
+from tpulint.semantic.processes.handovers import Handovers
 
 
 def parts_for_none(ctx: FileContext) -> Iterator[Finding]:

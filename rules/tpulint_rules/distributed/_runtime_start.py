@@ -6,7 +6,7 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.origins import origins
+from tpulint.semantic.values.origins import origins
 
 _RUNTIME = "tpulint_runtime.backend"
 DEVICES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device", f"{_RUNTIME}.device"})

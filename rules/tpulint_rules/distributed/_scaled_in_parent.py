@@ -6,8 +6,8 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.launches import Launch
-from tpulint.semantic.nodes import FunctionNode
+from tpulint.semantic.processes.launches import Launch
+from tpulint.semantic.syntax.nodes import FunctionNode
 
 _WORLD_SIZE = "torch_xla.runtime.world_size"
 _REASON = "Each process multiplies by the number of processes that there are, of which the parent knows nothing."

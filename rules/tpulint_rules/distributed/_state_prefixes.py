@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.nodes import FUNCTIONS
-from tpulint.semantic.other_files import definition_called, loads_of_parameter
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.variables import itself, last_name
-from tpulint.semantic.wrapper_reads import unwrapped
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.modules.wrapper_reads import unwrapped
+from tpulint.semantic.project.other_files import definition_called, loads_of_parameter
+from tpulint.semantic.syntax.nodes import FUNCTIONS
+from tpulint.semantic.syntax.variables import itself, last_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.context import Folding
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.bindings import Binding
+    from tpulint.semantic.syntax.bindings import Binding
 
 WRAPPER = "torch.nn.DataParallel"
 _LOADS = "load_state_dict"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex
-from tpulint.semantic.creations import Creation
-from tpulint.semantic.nodes import is_of_self
+from tpulint.semantic.syntax.nodes import is_of_self
+from tpulint.semantic.values.creations import Creation
 
 _DEPTH = 4
 

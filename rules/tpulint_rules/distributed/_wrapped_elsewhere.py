@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.other_files import Definition, returned
-from tpulint.semantic.variables import itself
-from tpulint.semantic.wrapper_reads import is_unwrapped_elsewhere, unwrapped
+from tpulint.semantic.modules.wrapper_reads import is_unwrapped_elsewhere, unwrapped
+from tpulint.semantic.project.other_files import Definition, returned
+from tpulint.semantic.syntax.variables import itself
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_prefix
 
 _STRIPPED = "consume_prefix_in_state_dict_if_present"

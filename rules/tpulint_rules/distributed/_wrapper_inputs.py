@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import FUNCTIONS, Kind, SemanticIndex, Side, Value
-from tpulint.semantic.other_files import Definition, definition_called, methods
-from tpulint.semantic.passed_arguments import arguments_given, values_given
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.functions.passed_arguments import arguments_given, values_given
+from tpulint.semantic.project.other_files import Definition, definition_called, methods
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.device._inputs_left import inputs_left, is_as_dealt, is_beside_moved
 from tpulint_rules.distributed._calls_elsewhere import calls_elsewhere, calls_of_kept
 from tpulint_rules.distributed._conditional_moves import moved_at_times

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FUNCTIONS, FunctionNode
-from tpulint.semantic.handovers import SAYS_HOW_MANY, Handover, Handovers
-from tpulint.semantic.launches import SPAWN, Launch
-from tpulint.semantic.tree import SyntaxTree
-from tpulint.semantic.values import is_true
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.processes.handovers import SAYS_HOW_MANY, Handover, Handovers
+from tpulint.semantic.processes.launches import SPAWN, Launch
+from tpulint.semantic.syntax.tree import SyntaxTree
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.values.value import is_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

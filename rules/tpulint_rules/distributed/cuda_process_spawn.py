@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS, FunctionNode
-from tpulint.semantic.launches import Launch
+from tpulint.semantic.processes.launches import Launch
 from tpulint_rules.distributed._own_device import is_for_several
 from tpulint_rules.distributed._xla_launch import xla_launch
 

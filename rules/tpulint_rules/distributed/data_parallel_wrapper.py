@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.variables import last_name
-from tpulint.semantic.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
+from tpulint.semantic.modules.wrapper_reads import asks_first, is_unwrapped_elsewhere, unwrapped
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.distributed._moves_of_several import is_moved_by_wrapper, keep_move, only_move
 from tpulint_rules.distributed._parallel_calls import parallel_calls
 from tpulint_rules.distributed._state_prefixes import WRAPPER, same, strip_of_guarded, strip_prefixes

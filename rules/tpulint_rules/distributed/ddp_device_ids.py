@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
-from tpulint.semantic.origins import origins
+from tpulint.semantic.values.origins import origins
 from tpulint_rules.distributed._wrapped_calls import Wrapped
 from tpulint_rules.distributed._wrapper_inputs import move_inputs, moves_for_others
 

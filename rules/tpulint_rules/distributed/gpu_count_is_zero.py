@@ -10,8 +10,8 @@ from functools import partial
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.records import NamedTuple
-from tpulint.semantic.device_counts import COUNTERS
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.devices.device_counts import COUNTERS
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.distributed._compared_counts import demands, denials
 from tpulint_rules.distributed._lists_for_none import lists_for_none
 from tpulint_rules.distributed._number_in_reach import numbers_in_reach

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import LOOPS
-from tpulint.semantic.loaders import LOADER, Loader
+from tpulint.semantic.batches.loaders import LOADER, Loader
 from tpulint_rules.distributed._samplers import has_epochs
 
 # Whatever gives each process a part of its own.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity, Span
-from tpulint.semantic.origins import origins, written_at
-from tpulint.semantic.process_groups import FOR_GPUS, KNOWS_XLA, Join
+from tpulint.semantic.processes.process_groups import FOR_GPUS, KNOWS_XLA, Join
+from tpulint.semantic.values.origins import origins, written_at
 
 _ASKS = ("torch.distributed.get_backend", "torch.distributed.distributed_c10d.get_backend")
 _COMPARED = "the backend is compared with NCCL, which it is not on a TPU machine"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values.value import is_none
 
 _COLLECTIVES = {
     "broadcast_object_list": 2, "all_gather_object": 2, "gather_object": 3, "scatter_object_list": 3,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic.loaders import Loader
-from tpulint.semantic.values import is_true
+from tpulint.semantic.batches.loaders import Loader
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.distributed._samplers import SAMPLERS, has_epochs
 
 _TOLD = r"set_epoch|set_state|lightning|accelerat|Trainer\("

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.values import is_true
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.values.value import is_true
 
 _TRACKERS = {
     "wandb.init": "opens a run of its own",

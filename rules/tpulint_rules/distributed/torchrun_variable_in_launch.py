@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Severity
-from tpulint.semantic.ranks import RANK_VARIABLES, environment_variable
+from tpulint.semantic.processes.ranks import RANK_VARIABLES, environment_variable
 
 _SETTERS = ("os.environ.setdefault", "os.putenv")
 

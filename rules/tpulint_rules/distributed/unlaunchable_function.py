@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.launches import XLA_LAUNCH, XMP_SPAWN, Launch
+from tpulint.semantic.processes.launches import XLA_LAUNCH, XMP_SPAWN, Launch
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from tpulint.context import FileContext
-from tpulint.semantic.started_programs import PROGRAMS
+from tpulint.semantic.cuda.started_programs import PROGRAMS
 
 _TEXTS = frozenset({"strip", "rstrip", "lstrip", "lower", "upper", "decode", "replace"})
 _NUMBERS = frozenset({"builtins.int", "builtins.float"})

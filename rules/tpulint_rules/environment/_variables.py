@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
-from tpulint.semantic.environment import VariableSet
+from tpulint.semantic.devices.environment import VariableSet
 from tpulint.text_files import Setting
 from tpulint.text_files.context import TextContext, TextFix
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic.outside import qualified_in_file
-from tpulint.semantic.started_programs import PROGRAMS, is_kept_back
+from tpulint.semantic.cuda.started_programs import PROGRAMS, is_kept_back
+from tpulint.semantic.project.outside import qualified_in_file
 from tpulint.text_files import invoked
 from tpulint.text_files.context import TextContext
 from tpulint_rules.environment._empty_answers import failing_answers

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope, Span
-from tpulint.semantic.blocks import with_emptied_blocks
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.twin_branches import twin_branches
+from tpulint.semantic.cuda.twin_branches import twin_branches
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.syntax.blocks import with_emptied_blocks
 from tpulint_rules.frameworks._demands import demand_around, is_demand, is_missed, sets_none
 
 _REASON = "Models compute in bfloat16 and losses are no longer scaled; optimizers and layers are those of torch."

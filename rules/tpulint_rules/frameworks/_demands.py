@@ -7,7 +7,7 @@ import re
 from collections.abc import Set
 
 from tpulint.context import FileContext
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values.value import is_none
 
 _IS_THERE = re.compile(r"avail|version|install|has_|find_spec|modules", re.IGNORECASE)
 """In a condition: it asks whether a library is there."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import SemanticIndex, Side
-from tpulint.semantic.origins import origins
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values.origins import origins
+from tpulint.semantic.values.value import is_none
 
 _CLASSES = (
     r"(?:Bert|Roberta|XLMRoberta|Camembert|Electra|Albert|DistilBert|ModernBert|MobileBert|Ernie|Data2VecText)"

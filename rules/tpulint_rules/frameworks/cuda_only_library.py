@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
-from tpulint.semantic.hints import words_of_hints
+from tpulint.semantic.syntax.hints import words_of_hints
 from tpulint_rules.frameworks._apex import without_apex
 from tpulint_rules.frameworks._demands import is_demand, is_missed, is_used_always
 from tpulint_rules.frameworks._gpu_indexes import gpu_indexes

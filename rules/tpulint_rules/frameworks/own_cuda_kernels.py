@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic.built_kernels import calls_building
+from tpulint.semantic.cuda.built_kernels import calls_building
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import How, Read
-from tpulint.semantic.hooks import Hook
+from tpulint.semantic.functions.hooks import Hook
 from tpulint_rules.host_sync._device_values import keep_on_device
 
 _LOGS = ("log", "log_dict")

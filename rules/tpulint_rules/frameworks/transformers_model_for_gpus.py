@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.records import NamedTuple
-from tpulint.semantic.origins import origins
-from tpulint.semantic.values import is_true
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.values.origins import origins
+from tpulint.semantic.values.value import is_true
 
 _LIBRARIES = r"(?m)^\s*(?:from|import)\s+(?:transformers|peft|trl|optimum|sentence_transformers|unsloth)\b"
 _LOADS = frozenset({"from_pretrained", "from_config"})

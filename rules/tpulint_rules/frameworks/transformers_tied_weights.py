@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import Kind
-from tpulint.semantic.moves import Move
+from tpulint.semantic.modules.moves import Move
 
 _TIED = re.compile(r"LMHead|ForCausalLM|ForMaskedLM|ForConditionalGeneration|ForSeq2SeqLM|ForPreTraining")
 

@@ -7,7 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Read
-from tpulint.semantic.deferrable_meters import DeferrableMeter, deferrable_meter
+from tpulint.semantic.totals.deferrable_meters import DeferrableMeter, deferrable_meter
 from tpulint_rules.host_sync._device_values import keep_on_device
 
 _DEFERRED = "The meter gets its numbers when it is looked at, all that have come until then, in one transfer."

@@ -6,10 +6,10 @@ import ast
 
 from tpulint.context import FixBuilder
 from tpulint.semantic import Kind, LoopNode, Read, SemanticIndex
-from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.device_sites import devices_given
-from tpulint.semantic.scalars import MATH_OF_TORCH
-from tpulint.semantic.values import is_none, is_true
+from tpulint.semantic.devices.device_sites import devices_given
+from tpulint.semantic.reads.scalars import MATH_OF_TORCH
+from tpulint.semantic.syntax import torch_facts as facts
+from tpulint.semantic.values.value import is_none, is_true
 
 
 def keep_on_device(fix: FixBuilder, index: SemanticIndex, read: Read, tail: str = "") -> None:

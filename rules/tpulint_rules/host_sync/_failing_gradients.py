@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Severity
 from tpulint.semantic import Kind, Side
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
 
 _FUNCTIONS = frozenset({"torch.logdet", "torch.slogdet", "torch.linalg.slogdet"})
 _METHODS = frozenset({"logdet", "slogdet"})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Kind, Read
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 _NOT_A_NUMBER = "What is not a number was left out, and is now added."
 

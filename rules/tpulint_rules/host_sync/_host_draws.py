@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, short
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Side
-from tpulint.semantic.values import is_none
+from tpulint.semantic.values.value import is_none
 
 _DRAWS = ("torch.rand", "torch.randn", "torch.randint", "torch.randperm", "torch.normal")
 _THERE = "The numbers are the same; the tensor is a copy of what the host has drawn."

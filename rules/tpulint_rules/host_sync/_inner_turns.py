@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Read, Step
-from tpulint.semantic.inner_turns import inner_values
+from tpulint.semantic.reads.inner_turns import inner_values
 from tpulint_rules.host_sync._device_values import keep_on_device, torch_text
 from tpulint_rules.host_sync._tuple_lines import tuple_line, width_at
 

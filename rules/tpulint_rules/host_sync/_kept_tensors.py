@@ -7,19 +7,19 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Read, Step
-from tpulint.semantic.returned_dicts import ReturnedDict, returned_dict
-from tpulint.semantic.summed_lists import summed_list
+from tpulint.semantic.reads.returned_dicts import ReturnedDict, returned_dict
+from tpulint.semantic.totals.summed_lists import summed_list
 from tpulint_rules.host_sync._deferred_meters import deferred
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.early_displays import EarlyDisplay
-    from tpulint.semantic.held_values import HeldValue
-    from tpulint.semantic.kept_dicts import KeptDict, SummedDict
-    from tpulint.semantic.meters import Metered
-    from tpulint.semantic.returned_values import ReturnedValue
-    from tpulint.semantic.summed_lists import SummedList
+    from tpulint.semantic.reads.early_displays import EarlyDisplay
+    from tpulint.semantic.reads.held_values import HeldValue
+    from tpulint.semantic.reads.returned_values import ReturnedValue
+    from tpulint.semantic.totals.kept_dicts import KeptDict, SummedDict
+    from tpulint.semantic.totals.meters import Metered
+    from tpulint.semantic.totals.summed_lists import SummedList
 
 HELD = "The arithmetic is done in float32 on the device, where it was done in float64 on the host."
 _METERED = "The meter holds tensors, and sums them in the dtype they have."

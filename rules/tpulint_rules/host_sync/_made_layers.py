@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import FUNCTIONS, FunctionNode, SemanticIndex
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._pooling import POOL_LAYERS, count_no_padding, has_pooled_gradient_on_host
 

@@ -7,7 +7,7 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Read
-from tpulint.semantic.torch_facts import CUDA_TENSOR_TYPES
+from tpulint.semantic.syntax.torch_facts import CUDA_TENSOR_TYPES
 from tpulint_rules.host_sync._gathered_elements import gathered
 
 _SAME = "The same values of the same dtype, without the way over the host."

@@ -8,10 +8,10 @@ import re
 from tpulint.context import FixBuilder
 from tpulint.model import Span
 from tpulint.semantic import Binding, LoopNode, SemanticIndex
-from tpulint.semantic.bindings import element_of
-from tpulint.semantic.late_additions import late_additions
-from tpulint.semantic.own_variables import outermost_behind
-from tpulint.semantic.totals import Total
+from tpulint.semantic.syntax.bindings import element_of
+from tpulint.semantic.totals.late_additions import late_additions
+from tpulint.semantic.totals.own_variables import outermost_behind
+from tpulint.semantic.totals.totals import Total
 from tpulint_rules.host_sync._device_values import device_text, torch_text
 
 

@@ -6,7 +6,7 @@ import ast
 from itertools import takewhile
 
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic import torch_facts as facts
+from tpulint.semantic.syntax import torch_facts as facts
 
 _SPEAKING = frozenset({
     "argmax", "argmin", "max", "min", "amax", "amin", "median", "norm", "std", "var", "prod", "any", "all", "exp",

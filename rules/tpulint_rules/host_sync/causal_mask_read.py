@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.records import NamedTuple
-from tpulint.semantic.origins import origins
+from tpulint.semantic.values.origins import origins
 
 _SAME = "The mask that is given is applied, as it was before, whether it is causal or not."
 _MOVES = frozenset({"to", "eval", "train"})

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import FunctionNode, Kind, Pace, SemanticIndex
-from tpulint.semantic.distribution_classes import class_of_torch
-from tpulint.semantic.nodes import is_super
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.turn_code import EVALUATION, STEP
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.loops.turn_code import EVALUATION, STEP
+from tpulint.semantic.syntax.nodes import is_super
+from tpulint.semantic.values.distribution_classes import class_of_torch
 from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
 
 _PREFIX = "torch.distributions"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Severity, Span
 from tpulint.semantic import Side
-from tpulint.semantic.values import is_true
+from tpulint.semantic.values.value import is_true
 
 _MOVES = ("to", "cuda")
 _DERIVING = frozenset({"repeat", "expand", "view", "reshape", "unsqueeze", "clone", "float", "contiguous"})

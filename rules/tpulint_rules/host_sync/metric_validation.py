@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import Pace, SemanticIndex
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.host_sync._argument_checks import checking, is_open, uses
 
 _PREFIX = "torchmetrics"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex
-from tpulint.semantic.host_arithmetic import FUNCTIONS_OF_TORCH, TYPES, HostArrays, copying_tail, without_copying
+from tpulint.semantic.reads.host_arithmetic import FUNCTIONS_OF_TORCH, TYPES, HostArrays, copying_tail, without_copying
 from tpulint_rules.host_sync._device_values import torch_text
 
 REASON = "The arithmetic is done by torch in the dtypes of the tensors, where NumPy did it, in part in float64."

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.device._sparse_ways import makes_sparse, needs_sparse
 from tpulint_rules.host_sync import _host_operations as on_host
 from tpulint_rules.host_sync._failing_gradients import failing_gradients
@@ -73,7 +73,7 @@ def check(ctx: FileContext) -> Iterator[Finding]:
 
 
 def _is_cut(ctx: FileContext, call: ast.Call) -> bool:
-    from tpulint.semantic.cut_gradients import is_cut
+    from tpulint.semantic.graphs.cut_gradients import is_cut
 
     return is_cut(ctx.index, call)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope
-from tpulint.semantic.default_device import is_default
-from tpulint.semantic.values import is_true
+from tpulint.semantic.devices.default_device import is_default
+from tpulint.semantic.values.value import is_true
 
 _READING = ("torch.optim.Adafactor", "torch.optim.ASGD", "torch.optim.LBFGS", "torch.optim.Rprop")
 _COMPILING = ("torch.optim.LBFGS", "torch.optim.Rprop")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
-from tpulint.semantic.totals import Home, Total
+from tpulint.semantic.totals.totals import Home, Total
 from tpulint_rules.host_sync._device_values import insert_behind_loop, keep_on_device
 from tpulint_rules.host_sync._uploaded_starts import UploadedStarts, add_in_time, starts_as_float
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Read, SemanticIndex, Step, Use
-from tpulint.semantic.batched_reads import ReadGroup
-from tpulint.semantic.fetches import Fetch, value_key
-from tpulint.semantic.item_reads import ItemReads, find_item_reads
-from tpulint.semantic.lone_reads import lone_reads, reads_of_each
+from tpulint.semantic.reads.batched_reads import ReadGroup
+from tpulint.semantic.reads.fetches import Fetch, value_key
+from tpulint.semantic.reads.item_reads import ItemReads, find_item_reads
+from tpulint.semantic.reads.lone_reads import lone_reads, reads_of_each
 from tpulint_rules.host_sync._device_values import torch_text
 from tpulint_rules.host_sync._tuple_lines import tuple_line, width_at
 from tpulint_rules.host_sync._value_names import value_name

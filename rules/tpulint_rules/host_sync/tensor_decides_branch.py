@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Pace, Read, Use
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.host_sync._early_guards import ask_behind
 from tpulint_rules.host_sync._late_switches import is_switched_off, late_switches
 from tpulint_rules.host_sync.tensor_read_in_step_loop import caller_of

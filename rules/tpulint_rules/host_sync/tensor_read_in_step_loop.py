@@ -8,9 +8,9 @@ from collections.abc import Iterator, Set
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import CalledStep, How, LoopNode, Pace, Read, SemanticIndex, Step, Use
-from tpulint.semantic.computed_places import computed_places
-from tpulint.semantic.stand_ins import reads_of_stand_ins
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
+from tpulint.semantic.reads.stand_ins import reads_of_stand_ins
+from tpulint.semantic.sizes.computed_places import computed_places
 from tpulint_rules.host_sync._deferred_meters import deferred
 from tpulint_rules.host_sync._device_values import keep_on_device
 from tpulint_rules.host_sync._inner_turns import fetched_behind

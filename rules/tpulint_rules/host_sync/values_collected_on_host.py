@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import LoopNode, SemanticIndex
-from tpulint.semantic.filled_arrays import ListOfArrays
-from tpulint.semantic.filled_lists import FilledList
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.totals.filled_arrays import ListOfArrays
+from tpulint.semantic.totals.filled_lists import FilledList
 from tpulint_rules.host_sync._device_values import detaching, insert_behind_loop, keep_on_device, torch_text
 
 REASON = "Until the end of the loop the list holds tensors, and what is added to the values is added in float32."

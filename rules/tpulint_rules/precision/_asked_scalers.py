@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.mixed_precision import Autocast, Scaler
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.cuda.mixed_precision import Autocast, Scaler
+from tpulint.semantic.syntax.variables import last_name
 
 _ASKED = "is_enabled"
 _NAMED = "scaler"

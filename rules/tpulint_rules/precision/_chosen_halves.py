@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.semantic.device_sites import Role
+from tpulint.semantic.devices.device_sites import Role
 from tpulint_rules.precision._compared_devices import is_device
 
 _ACCELERATOR, _HOST = "xla", "cpu"

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.device_sites import Role
-from tpulint.semantic.variables import last_name, says_device
+from tpulint.semantic.devices.device_sites import Role
+from tpulint.semantic.syntax.variables import last_name, says_device
 
 _PLAIN = ("type", "str", "split")
 """Last names of what is read of a device to be compared: ``device.type``, ``str(device)``, ``device.split(":")[0]``."""

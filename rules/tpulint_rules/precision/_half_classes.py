@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.context import FileContext
-from tpulint.semantic.variables import last_name, says_device
+from tpulint.semantic.syntax.variables import last_name, says_device
 
 HALF_CLASS = "torch.HalfTensor"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import Binding, FunctionNode, Kind, SemanticIndex
-from tpulint.semantic.mixed_precision import Autocast
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.cuda.mixed_precision import Autocast
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.precision._problems import is_off
 
 _ARRAYS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")

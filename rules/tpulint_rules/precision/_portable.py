@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic.mixed_precision import Autocast, Scaler
-from tpulint.semantic.values import is_true
+from tpulint.semantic.cuda.mixed_precision import Autocast, Scaler
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.precision._host_arrays import read_in_float32
 from tpulint_rules.precision._problems import SCALER, is_off, is_text, problem_of
 

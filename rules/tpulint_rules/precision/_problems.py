@@ -6,8 +6,8 @@ import ast
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Severity
-from tpulint.semantic.mixed_precision import Autocast
-from tpulint.semantic.origins import Origin, origins
+from tpulint.semantic.cuda.mixed_precision import Autocast
+from tpulint.semantic.values.origins import Origin, origins
 
 FLOAT16 = ("torch.float16", "torch.half")
 BFLOAT16 = "torch.bfloat16"

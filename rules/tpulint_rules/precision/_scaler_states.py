@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Severity
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 _MESSAGE = "the state of a gradient scaler is empty where there is no CUDA: KeyError"
 _NAMED = "scaler"

@@ -6,9 +6,9 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.semantic import FunctionNode
-from tpulint.semantic.blocks import with_emptied_blocks
-from tpulint.semantic.mixed_precision import Scaler
-from tpulint.semantic.twin_branches import twin_branches
+from tpulint.semantic.cuda.mixed_precision import Scaler
+from tpulint.semantic.cuda.twin_branches import twin_branches
+from tpulint.semantic.syntax.blocks import with_emptied_blocks
 
 
 def take_out(ctx: FileContext, fix: FixBuilder, scalers: list[Scaler]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding
-from tpulint.semantic.mixed_precision import Autocast
+from tpulint.semantic.cuda.mixed_precision import Autocast
 from tpulint_rules.precision._host_arrays import read_as_arrays, write_float
 from tpulint_rules.precision._problems import BFLOAT16, is_off
 

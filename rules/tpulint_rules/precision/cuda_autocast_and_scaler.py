@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Span
-from tpulint.semantic.mixed_precision import Autocast, Scaler
-from tpulint.semantic.torch_versions import is_for_older_torch
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.cuda.mixed_precision import Autocast, Scaler
+from tpulint.semantic.cuda.torch_versions import is_for_older_torch
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.precision._asked_autocasts import asked_autocasts
 from tpulint_rules.precision._asked_scalers import answer_for, asks_unknown
 from tpulint_rules.precision._compared_devices import name_xla

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Span
 from tpulint.semantic import Kind, Side, Value
-from tpulint.semantic.origins import written_at
-from tpulint.semantic.torch_facts import COPIES, MODULE_SELF_METHODS
-from tpulint.semantic.values import is_true
-from tpulint.semantic.variables import is_configuration, last_name
+from tpulint.semantic.syntax.torch_facts import COPIES, MODULE_SELF_METHODS
+from tpulint.semantic.syntax.variables import is_configuration, last_name
+from tpulint.semantic.values.origins import written_at
+from tpulint.semantic.values.value import is_true
 from tpulint_rules.precision._chosen_halves import chosen_halves
 from tpulint_rules.precision._copied_weights import is_copied_weight
 from tpulint_rules.precision._float32_norms import casts_for_module, norms_in_float32

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.collating import collating_functions, with_called
-from tpulint.semantic.drawn_numbers import draws_one
-from tpulint.semantic.nodes import FUNCTIONS, FunctionNode, is_of_self
-from tpulint.semantic.outside import STEP
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.batches.collating import collating_functions, with_called
+from tpulint.semantic.project.outside import STEP
+from tpulint.semantic.sizes.drawn_numbers import draws_one
+from tpulint.semantic.syntax.nodes import FUNCTIONS, FunctionNode, is_of_self
+from tpulint.semantic.syntax.variables import last_name
 
 _FUNCTIONAL = "torch.nn.functional."
 _TRANSFORMS = "torchvision.transforms."

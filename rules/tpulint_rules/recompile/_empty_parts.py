@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext
-from tpulint.semantic.bindings import part_of
-from tpulint.semantic.computed_places import indices_of
-from tpulint.semantic.slice_objects import slice_meant
+from tpulint.semantic.sizes.computed_places import indices_of
+from tpulint.semantic.sizes.slice_objects import slice_meant
+from tpulint.semantic.syntax.bindings import part_of
 
 _COUNTS = frozenset({"numel", "nelement", "size"})
 _NONE_OR_ONE = (0, 1)

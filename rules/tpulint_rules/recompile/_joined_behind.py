@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability
 from tpulint.semantic import Kind, LoopNode
-from tpulint.semantic.nodes import is_of_self
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.nodes import is_of_self
+from tpulint.semantic.syntax.variables import last_name
 
 _JOINS = ("torch.cat", "torch.concat", "torch.concatenate")
 _KEPT = "Until the end of the loop a list holds the parts, which are joined there."

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import Kind
-from tpulint.semantic import torch_facts as facts
-from tpulint.semantic.nodes import LoopNode
-from tpulint.semantic.pending import GROWING
+from tpulint.semantic.graphs.pending import GROWING
+from tpulint.semantic.syntax import torch_facts as facts
+from tpulint.semantic.syntax.nodes import LoopNode
 
 _FILLING = frozenset({
     "copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_",

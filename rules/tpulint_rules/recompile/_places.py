@@ -7,10 +7,10 @@ import ast
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Span
 from tpulint.semantic import Kind
-from tpulint.semantic.bindings import part_of
-from tpulint.semantic.computed_places import indices_of
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.sizes.computed_places import indices_of
+from tpulint.semantic.syntax.bindings import part_of
+from tpulint.semantic.syntax.variables import last_name
 
 LEFT_ALONE = "The chosen rows are copied: what is written into them later no longer changes the tensor."
 """Why it is not safe to choose by a tensor."""

@@ -6,7 +6,7 @@ import ast
 
 from tpulint.context import FileContext
 from tpulint.semantic import Kind
-from tpulint.semantic.default_flags import literal
+from tpulint.semantic.functions.default_flags import literal
 
 _COPIES = ("detach", "clone", "contiguous", "to", "long", "int", "float", "half", "cuda")
 _TO_COLUMN = ("view", "reshape")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic.shared_weights import SharedCopy
+from tpulint.semantic.modules.shared_weights import SharedCopy
 
 _COMPUTED = "What is loaded is computed anew on the device, with memory of its own, and run by the boundary."
 

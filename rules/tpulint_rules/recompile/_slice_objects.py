@@ -7,10 +7,10 @@ import ast
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Fix
 from tpulint.semantic import Kind
-from tpulint.semantic.computed_places import indices_of
-from tpulint.semantic.possible_lists import may_be_list
-from tpulint.semantic.slice_objects import slice_made
-from tpulint.semantic.variables import root_of
+from tpulint.semantic.sizes.computed_places import indices_of
+from tpulint.semantic.sizes.slice_objects import slice_made
+from tpulint.semantic.syntax.variables import root_of
+from tpulint.semantic.values.possible_lists import may_be_list
 from tpulint_rules.recompile._empty_parts import may_begin_behind
 from tpulint_rules.recompile._places import LEFT_ALONE, keep_meaning
 from tpulint_rules.recompile._slices import bounded, is_bounded, is_least_of_several, one_line, write_range

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tpulint.context import FileContext, FixBuilder
-from tpulint.semantic.computed_places import indices_of
-from tpulint.semantic.default_device import is_default
+from tpulint.semantic.devices.default_device import is_default
+from tpulint.semantic.sizes.computed_places import indices_of
 from tpulint_rules.recompile._empty_parts import may_begin_behind
 from tpulint_rules.recompile._places import is_plain, is_stored
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.byte_masks import chooses_by_bytes
+from tpulint.semantic.sizes.byte_masks import chooses_by_bytes
 
 _WRITTEN = (Kind.TENSOR, Kind.UNKNOWN)
 """What a mask of the device may choose of; where that lies on the host, the mask is fetched."""

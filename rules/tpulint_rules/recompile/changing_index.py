@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Fix
-from tpulint.semantic.computed_places import indices_of, is_computed_place, is_written_by_label
-from tpulint.semantic.possible_lists import may_be_list
-from tpulint.semantic.slice_objects import slice_made, slice_meant
-from tpulint.semantic.unseen_callers import may_be_given_tensor
+from tpulint.semantic.reads.unseen_callers import may_be_given_tensor
+from tpulint.semantic.sizes.computed_places import indices_of, is_computed_place, is_written_by_label
+from tpulint.semantic.sizes.slice_objects import slice_made, slice_meant
+from tpulint.semantic.values.possible_lists import may_be_list
 
 _LEVELS = (
     "each tree is a graph of its own: go through all trees of a batch level by level, the places of each in a tensor"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.computed_places import computed_shift
+from tpulint.semantic.sizes.computed_places import computed_shift
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.changing_lengths import ChangingLength
+    from tpulint.semantic.sizes.changing_lengths import ChangingLength
 
 _SAME = "The same whole numbers, in the same order."
 _MOVES = frozenset({"to", "cuda"})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind, Side
-from tpulint.semantic.byte_masks import chooses_by_bytes
+from tpulint.semantic.sizes.byte_masks import chooses_by_bytes
 from tpulint_rules.recompile._filtered_losses import loss_of
 from tpulint_rules.recompile._filtered_rows import filtered_rows
 
@@ -264,7 +264,7 @@ def _fix(ctx: FileContext, node: ast.expr) -> FixBuilder | None:
 
 def _mask_on_host(ctx: FileContext, mask: ast.expr) -> FixBuilder | None:
     """The mask left on the host, where it is made of numbers alone and moved only to choose by it."""
-    from tpulint.semantic.host_masks import HostMasks
+    from tpulint.semantic.sizes.host_masks import HostMasks
 
     index = ctx.index
     moves = HostMasks(index).moves_of(mask)

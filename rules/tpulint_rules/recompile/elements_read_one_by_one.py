@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS, Kind, LoopNode
-from tpulint.semantic.element_values import WITH_PLACES
-from tpulint.semantic.mapped_elements import mapped_elements
+from tpulint.semantic.values.element_values import WITH_PLACES
+from tpulint.semantic.values.mapped_elements import mapped_elements
 
 _COUNTERS = ("builtins.range", "builtins.enumerate", "tqdm.trange")
 _SEVERAL = ("split", "chunk", "unbind", "items", "values", "keys", "meshgrid", "max", "min", "sort", "topk")

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import LOOPS
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.nodes import is_of_self
-from tpulint.semantic.values import is_none
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.nodes import is_of_self
+from tpulint.semantic.values.value import is_none
 from tpulint_rules.recompile._joined_behind import joined_behind
 from tpulint_rules.recompile._rows_chosen import copied, kept_length
 

@@ -9,7 +9,7 @@ from math import prod
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding
 from tpulint.semantic import Kind, Side
-from tpulint.semantic.nodes import FUNCTIONS
+from tpulint.semantic.syntax.nodes import FUNCTIONS
 
 _MODULES = ("ModuleList", "Sequential", "ModuleDict")
 _FEW = 2

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FunctionNode, Kind, LoopNode, Read
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.recompile._places import choose_by_tensor, is_plain
 
 _DRAWS = frozenset(

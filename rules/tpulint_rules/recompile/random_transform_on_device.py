@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.other_files import objects_returned
+from tpulint.semantic.project.other_files import objects_returned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.creations import Creation
+    from tpulint.semantic.values.creations import Creation
 
 _RANDOM = frozenset({
     "RandomCrop", "RandomResizedCrop", "RandomErasing", "RandomRotation", "RandomAffine", "ColorJitter", "CutMix",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.other_files import Definition, definition_called, method, returned
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
+from tpulint.semantic.project.other_files import Definition, definition_called, method, returned
 
 _JOINING = frozenset({"torch.cat", "torch.stack", "torch.concat", "torch.vstack"})
 _KEEPING = frozenset({"append", "push", "add", "store", "remember", "insert", "save"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic.lasting_tensors import are_on_device, is_given_one, values_kept
+from tpulint.semantic.graphs.lasting_tensors import are_on_device, is_given_one, values_kept
 from tpulint_rules.recompile._made_anew import made_anew
 
 

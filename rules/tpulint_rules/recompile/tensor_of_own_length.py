@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
-from tpulint.semantic.turn_code import STEP
+from tpulint.semantic.loops.turn_code import STEP
 from tpulint_rules.recompile._cut_examples import cut_to_its_length
 
 _OF_A_LIST = frozenset({"torch.tensor", "torch.as_tensor", "torch.LongTensor"})
@@ -71,7 +71,7 @@ def _drawn(ctx: FileContext) -> Iterator[Finding]:
     """Batches of a generator that are as long as it draws."""
     index = ctx.index
     for maker in index.batch_makers.all:
-        from tpulint.semantic.drawn_lengths import filled_by_draws
+        from tpulint.semantic.sizes.drawn_lengths import filled_by_draws
 
         added = filled_by_draws(index, maker) if maker.turn == STEP else None
         if added is not None and maker.function is not None:

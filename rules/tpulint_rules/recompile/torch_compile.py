@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope
 from tpulint.semantic import FUNCTIONS, Kind
-from tpulint.semantic.blocks import with_emptied_blocks
-from tpulint.semantic.cuda_mentions import PRINTING
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.cuda.cuda_mentions import PRINTING
+from tpulint.semantic.syntax.blocks import with_emptied_blocks
+from tpulint.semantic.syntax.variables import last_name
 
 _PARAMETERS = ("model", "fullgraph", "dynamic", "backend", "mode", "options", "disable")
 _XLA_BACKENDS = ("openxla", "openxla_eval", "eager", "aot_eager")

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import LoopNode
-from tpulint.semantic.deferrable_meters import deferrable_meter
-from tpulint.semantic.totals import Total
+from tpulint.semantic.totals.deferrable_meters import deferrable_meter
+from tpulint.semantic.totals.totals import Total
 from tpulint_rules.host_sync._deferred_meters import defer_updates
 from tpulint_rules.host_sync._device_values import insert_behind_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpulint.semantic.restarts import Restart
+    from tpulint.semantic.graphs.restarts import Restart
 
 _DEFERRED = "The meter gets its numbers when it is looked at, as tensors of the host, summed in the dtype they have."
 REASON = "The total is a tensor from the start: float32, whatever is added, and a tensor where the loop has no turn."

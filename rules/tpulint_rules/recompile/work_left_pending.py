@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder, short
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import FUNCTIONS, LOOPS
-from tpulint.semantic.leftovers import Leftover
-from tpulint.semantic.recording import copied_at_once
-from tpulint.semantic.variables import root_of
+from tpulint.semantic.graphs.leftovers import Leftover
+from tpulint.semantic.graphs.recording import copied_at_once
+from tpulint.semantic.syntax.variables import root_of
 from tpulint_rules.recompile._shared_copies import shared_copies
 
 _REASON = "Where other files copy tensors of the device into each other, a boundary makes both share their memory."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.zero_gradients import are_passed_over
+from tpulint.semantic.modules.zero_gradients import are_passed_over
 
 _OF_THE_SAME = frozenset({"data", "grad"})
 """Attributes that lead to the gradient itself: ``parameter.grad.data``."""

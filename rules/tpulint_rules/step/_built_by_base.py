@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.moves import Move
-from tpulint.semantic.nodes import FunctionNode, starts_base
-from tpulint.semantic.other_files import Definition, with_bases
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import Definition, with_bases
+from tpulint.semantic.syntax.nodes import FunctionNode, starts_base
+from tpulint.semantic.syntax.torch_facts import OPTIMIZER_PREFIXES
 from tpulint_rules.step._made_modules import calls_on_host, modules_given, own_name
 from tpulint_rules.step._parameters_given import is_called_optimizer
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.records import NamedTuple
 from tpulint.semantic import FUNCTIONS, FunctionNode, Kind, SemanticIndex
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.other_files import Definition, definition_called, returned
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.project.other_files import Definition, definition_called, returned
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.torch_facts import OPTIMIZER_PREFIXES, OPTIMIZERS
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.step._made_modules import (
     builds_of_object,
     classes_made,

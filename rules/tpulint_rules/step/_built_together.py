@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import Definition, returned
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
-from tpulint.semantic.variables import last_name, says_device
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import Definition, returned
+from tpulint.semantic.syntax.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.syntax.variables import last_name, says_device
 from tpulint_rules.step._made_modules import modules_given
 from tpulint_rules.step._parameters_given import is_called_optimizer
 

@@ -6,7 +6,7 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.moves import Move
+from tpulint.semantic.modules.moves import Move
 
 _REASON = "What the model learns while it is on the host, running statistics among it, is learned by the copy alone."
 _CANNOT_BE_COPIED = r"\b(?:weight_norm|spectral_norm)\b|\bjit\.(?:script|trace)\b|\bimport (?:script|trace)\b"

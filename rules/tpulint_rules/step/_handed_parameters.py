@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import FUNCTIONS, FunctionNode
-from tpulint.semantic.other_files import Definition, definition_called, function_run
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.variables import root_of
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.project.other_files import Definition, definition_called, function_run
+from tpulint.semantic.syntax.variables import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.collected_objects import COLLECTIONS
-from tpulint.semantic.creations import Creation
-from tpulint.semantic.other_files import Definition, method
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.torch_facts import MODULE_LISTS
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.project.other_files import Definition, method
+from tpulint.semantic.syntax.torch_facts import MODULE_LISTS
+from tpulint.semantic.values.collected_objects import COLLECTIONS
+from tpulint.semantic.values.creations import Creation
 from tpulint_rules.step._made_modules import builds_its_own, classes_made, is_told_otherwise, makings, own_name
 
 _ADDS = frozenset({"add_module", "register_module"})

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from tpulint.context import FileContext
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.moves import Move
-from tpulint.semantic.nodes import LOOPS
-from tpulint.semantic.other_files import Definition
-from tpulint.semantic.torch_facts import PLAIN_MODULES
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import Definition
+from tpulint.semantic.syntax.nodes import LOOPS
+from tpulint.semantic.syntax.torch_facts import PLAIN_MODULES
 
 
 def moves_nothing(ctx: FileContext, move: Move) -> bool:

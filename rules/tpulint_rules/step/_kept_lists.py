@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.bindings import Binding
-from tpulint.semantic.device_sites import branches
-from tpulint.semantic.other_files import Definition, method, returned
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.devices.device_sites import branches
+from tpulint.semantic.project.other_files import Definition, method, returned
+from tpulint.semantic.syntax.bindings import Binding
+from tpulint.semantic.syntax.variables import last_name
 from tpulint_rules.step._made_modules import calls_on_host, own_name
 from tpulint_rules.step._parameters_given import gives_parameters, is_gone_through
 

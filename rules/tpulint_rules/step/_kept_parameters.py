@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.swap_flag import SWAP_FLAG
+from tpulint.semantic.modules.swap_flag import SWAP_FLAG
 
 _FOR_ALL = (
     "The flag is for the whole process; with it a model cannot change its device between forward and backward, "

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.records import NamedTuple
 from tpulint.semantic import FUNCTIONS, Kind, LoopNode, SemanticIndex, Side
-from tpulint.semantic.other_files import Definition, returned
-from tpulint.semantic.outside import EVALUATION
+from tpulint.semantic.project.other_files import Definition, returned
+from tpulint.semantic.project.outside import EVALUATION
 
 
 class LeftPending(NamedTuple):

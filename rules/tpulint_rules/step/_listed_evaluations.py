@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.nodes import Comprehension
+from tpulint.semantic.syntax.nodes import Comprehension
 from tpulint_rules.step._host_loops import runs_on_host
 
 
@@ -23,6 +23,6 @@ def lists_left_pending(ctx: FileContext) -> Iterator[Comprehension]:
 def _sets_boundaries(index: SemanticIndex, listed: Comprehension) -> bool:
     if "xla" not in index.source.text:
         return False
-    from tpulint.semantic.device_loaders import DeviceLoaders
+    from tpulint.semantic.batches.device_loaders import DeviceLoaders
 
     return DeviceLoaders(index.names, index.definitions).iterates(listed.generators[0].iter)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.bindings import element_of
+from tpulint.semantic.syntax.bindings import element_of
 from tpulint_rules.step._parameters_given import added_to
 
 PARAMETER_LIST = "torch.nn.ParameterList"

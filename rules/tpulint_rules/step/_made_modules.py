@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tpulint.semantic import FUNCTIONS, Binding, Kind, SemanticIndex
-from tpulint.semantic.creations import Creation
-from tpulint.semantic.other_files import Definition, method, with_bases
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.project.other_files import Definition, method, with_bases
+from tpulint.semantic.syntax.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.values.creations import Creation
 from tpulint_rules.step._parameters_given import GIVES_PARAMETERS, is_called_optimizer
 
 _TRAINING = frozenset({"step", "backward"})

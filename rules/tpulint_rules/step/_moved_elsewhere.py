@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS
-from tpulint.semantic.creations import Creation
-from tpulint.semantic.handed_moves import HandedMove
-from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import function_run
+from tpulint.semantic.modules.handed_moves import HandedMove
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import function_run
+from tpulint.semantic.values.creations import Creation
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._passed_optimizers import passed_beside
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
 from tpulint.semantic import FunctionNode
-from tpulint.semantic.creations import overlap
-from tpulint.semantic.device_sites import devices_given
-from tpulint.semantic.moves import Move
-from tpulint.semantic.torch_facts import COPIES, DEVICE_FACTORIES
+from tpulint.semantic.devices.device_sites import devices_given
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.syntax.torch_facts import COPIES, DEVICE_FACTORIES
+from tpulint.semantic.values.creations import overlap
 from tpulint_rules.step._built_optimizers import adds_to_optimizer, builds_optimizer
 from tpulint_rules.step._made_modules import keeps_nothing_else
 

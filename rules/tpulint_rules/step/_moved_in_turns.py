@@ -6,7 +6,7 @@ import ast
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.moves import Move
+from tpulint.semantic.modules.moves import Move
 from tpulint_rules.step._built_optimizers import Taken
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.syntax.variables import last_name
 
 GIVES_PARAMETERS = ("parameters", "named_parameters")
 _COLLECTIONS = frozenset({"list", "tuple", "set", "dict", "sorted"})

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from tpulint.semantic import Kind, SemanticIndex
-from tpulint.semantic.moves import Move
-from tpulint.semantic.nodes import FunctionNode
-from tpulint.semantic.other_files import definition_called, function_run, loads_of_parameter
-from tpulint.semantic.passed_arguments import arguments_given
-from tpulint.semantic.torch_facts import TENSOR_ONLY_METHODS, TEXT_METHODS
-from tpulint.semantic.values import is_none
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import definition_called, function_run, loads_of_parameter
+from tpulint.semantic.syntax.nodes import FunctionNode
+from tpulint.semantic.syntax.torch_facts import TENSOR_ONLY_METHODS, TEXT_METHODS
+from tpulint.semantic.values.value import is_none
 
 _OF_OPTIMIZERS = frozenset({"step", "zero_grad", "load_state_dict", "param_groups", "add_param_group"})
 _MODELS = ("model", "net")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tpulint.semantic import SemanticIndex
-from tpulint.semantic.origins import origins
+from tpulint.semantic.values.origins import origins
 
 GRU = "torch.nn.GRU"
 _PARTIAL = "functools.partial"

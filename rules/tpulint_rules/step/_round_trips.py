@@ -11,7 +11,7 @@ from tpulint.semantic import FUNCTIONS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpulint.semantic import SemanticIndex
-    from tpulint.semantic.nodes import FunctionNode
+    from tpulint.semantic.syntax.nodes import FunctionNode
 
 _MOVES = ("cpu", "cuda", "to")
 _HOST = ("cpu",)

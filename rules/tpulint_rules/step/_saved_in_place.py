@@ -7,7 +7,7 @@ import re
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Scope
-from tpulint.semantic.moves import Move
+from tpulint.semantic.modules.moves import Move
 
 _XM = "torch_xla.core.xla_model"
 _DISTRIBUTED = ("torch.distributed", "torch.multiprocessing", "torch_xla.launch", "torch_xla.distributed")

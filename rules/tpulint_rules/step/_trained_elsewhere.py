@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.semantic import FUNCTIONS, SemanticIndex
-from tpulint.semantic.creations import Creation
-from tpulint.semantic.other_files import Definition
-from tpulint.semantic.passed_arguments import arguments_given, values_given
-from tpulint.semantic.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.functions.passed_arguments import arguments_given, values_given
+from tpulint.semantic.project.other_files import Definition
+from tpulint.semantic.syntax.torch_facts import OPTIMIZER_PREFIXES
+from tpulint.semantic.values.creations import Creation
 from tpulint_rules.step._made_modules import begun, makings, modules_given
 from tpulint_rules.step._parameters_given import is_called_optimizer
 

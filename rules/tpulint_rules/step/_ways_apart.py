@@ -9,10 +9,10 @@ from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.records import NamedTuple
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind, SemanticIndex
-from tpulint.semantic.creations import Creation, overlap
-from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import function_run
-from tpulint.semantic.passed_arguments import arguments_given
+from tpulint.semantic.functions.passed_arguments import arguments_given
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import function_run
+from tpulint.semantic.values.creations import Creation, overlap
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._made_modules import classes_made, makings
 from tpulint_rules.step._round_trips import is_asked_for, left_on_host

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding, Scope, Span
-from tpulint.semantic.values import is_true
+from tpulint.semantic.values.value import is_true
 
 _OLD = "torch.utils.checkpoint"
 _NUMBERED = r"(?i)ids\Z|mask|token|label|index|indices|target"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.torch_facts import ITERABLE_WRAPPERS
+from tpulint.semantic.syntax.torch_facts import ITERABLE_WRAPPERS
 
 _MESSAGE = "each batch is moved to the device when its step begins; a device loader moves the next ones meanwhile"
 _REASON = (

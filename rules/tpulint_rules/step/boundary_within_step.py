@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Certainty, Finding, Scope
-from tpulint.semantic.clocks import WAITS
-from tpulint.semantic.direct_events import SYNCS
+from tpulint.semantic.loops.clocks import WAITS
+from tpulint.semantic.loops.direct_events import SYNCS
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

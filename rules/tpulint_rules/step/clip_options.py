@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Severity
-from tpulint.semantic.values import is_true
+from tpulint.semantic.values.value import is_true
 
 _POSITIONS = {"error_if_nonfinite": 3, "foreach": 4}
 

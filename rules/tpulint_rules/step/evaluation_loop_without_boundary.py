@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding, Scope, Span
 from tpulint.semantic import LoopNode
-from tpulint.semantic.reading_calls import ReadingCalls
+from tpulint.semantic.reads.reading_calls import ReadingCalls
 from tpulint_rules.step._host_loops import runs_on_host
 from tpulint_rules.step._kept_pending import SAFE, kept_pending
 from tpulint_rules.step._left_pending import left_pending

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Applicability, Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.passed_arguments import values_given
-from tpulint.semantic.values import is_true
+from tpulint.semantic.functions.passed_arguments import values_given
+from tpulint.semantic.values.value import is_true
 
 _OF_A_CLASS = (
     "torch.distributed.optim.ZeroRedundancyOptimizer",

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from tpulint.context import FileContext, short
 from tpulint.model import Certainty, Finding, Severity, Span
 from tpulint.semantic import FUNCTIONS, Kind
-from tpulint.semantic.creations import Creation
-from tpulint.semantic.device_sites import devices_given
-from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import Definition
-from tpulint.semantic.torch_facts import COPIES
+from tpulint.semantic.devices.device_sites import devices_given
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import Definition
+from tpulint.semantic.syntax.torch_facts import COPIES
+from tpulint.semantic.values.creations import Creation
 from tpulint_rules.step._built_by_base import built_by_base
 from tpulint_rules.step._built_optimizers import Taken, adds_to_optimizer, builds_optimizer, taken_for
 from tpulint_rules.step._built_together import built_together

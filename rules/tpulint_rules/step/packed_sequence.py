@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope, Severity
 from tpulint.semantic import Side
-from tpulint.semantic.recorded import is_recorded
+from tpulint.semantic.graphs.recorded import is_recorded
 from tpulint_rules.step._padded_runs import argument, padded_run
 
 _PACK, _PAD = "torch.nn.utils.rnn.pack_padded_sequence", "torch.nn.utils.rnn.pad_packed_sequence"

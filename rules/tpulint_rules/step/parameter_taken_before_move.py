@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Finding
 from tpulint.semantic import Kind
-from tpulint.semantic.moves import Move
+from tpulint.semantic.modules.moves import Move
 
 _HOOKS = ("register_hook", "register_post_accumulate_grad_hook")
 _PARAMETERS = ("weight", "bias")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tpulint.context import FileContext
 from tpulint.model import Finding
-from tpulint.semantic.creations import overlap
-from tpulint.semantic.variables import root_of
+from tpulint.semantic.syntax.variables import root_of
+from tpulint.semantic.values.creations import overlap
 from tpulint_rules.step._handed_parameters import PARAMETERS, is_layer_of, module_made_at, parameters_handed_over
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._kept_ties import keep_ties, keeps_ties

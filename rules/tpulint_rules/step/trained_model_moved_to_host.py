@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from tpulint.context import FileContext
 from tpulint.model import Certainty, Finding
 from tpulint.semantic import FUNCTIONS, LOOPS, Kind
-from tpulint.semantic.creations import Creation, overlap
-from tpulint.semantic.device_sites import devices_given
-from tpulint.semantic.moves import Move
-from tpulint.semantic.other_files import function_run
-from tpulint.semantic.variables import last_name
+from tpulint.semantic.devices.device_sites import devices_given
+from tpulint.semantic.modules.moves import Move
+from tpulint.semantic.project.other_files import function_run
+from tpulint.semantic.syntax.variables import last_name
+from tpulint.semantic.values.creations import Creation, overlap
 from tpulint_rules.step._built_optimizers import builds_optimizer, modules_of
 from tpulint_rules.step._kept_parameters import keep_parameters
 from tpulint_rules.step._round_trips import is_host, round_trips

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tpulint.context import FileContext, FixBuilder
 from tpulint.model import Applicability, Certainty, Finding, Scope
 from tpulint.semantic import Step
-from tpulint.semantic.stretches import Stretch
+from tpulint.semantic.loops.stretches import Stretch
 
 
 def check(ctx: FileContext) -> Iterator[Finding]:

@@ -1,0 +1,1 @@
+"""Devices: what names one, what is moved there, and where numbers and settings stand for one."""

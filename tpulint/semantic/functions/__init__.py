@@ -1,0 +1,1 @@
+"""Functions: which one a call runs, what it is given, and what it gives back."""

@@ -1,0 +1,1 @@
+"""Processes: what starts them, what they share, and what differs between them."""
